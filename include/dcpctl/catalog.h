@@ -1,0 +1,150 @@
+// What a checkpoint contains, whatever its format: files, tensors made of chunks, and objects. A plain
+// value that a survey makes and planners read. Shapes and boxes of all chunks share one pool, because a
+// large checkpoint has millions of them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "dcpctl/box.h"
+#include "dcpctl/dtype.h"
+#include "dcpctl/finding.h"
+#include "dcpctl/pickle.h"
+
+namespace dcpctl {
+
+enum class Format : uint8_t { kDcp, kTorch };
+[[nodiscard]] std::string_view Name(Format format);  // "dcp", "torch"
+
+// One step from a container to what it holds: a mapping key or a list position.
+using PathElement = std::variant<std::string, uint64_t>;
+using KeyPath = std::vector<PathElement>;
+
+struct SourceFile {
+  std::string path;  // relative to Catalog::root; empty when the root is the file itself
+  uint64_t bytes = 0;
+  std::optional<uint64_t> rank = std::nullopt;    // the writing rank, told from the name
+  std::optional<uint64_t> bucket = std::nullopt;  // the writer's file counter, likewise
+  uint64_t entries = 0;                           // chunks and objects in it
+  bool referenced = false;                        // by the metadata, or being metadata itself
+  int64_t mtime_ns = 0;                           // with bytes: told apart when it changes during a run
+  bool missing = false;                           // referenced and not there
+};
+
+// How the bytes of a chunk are wrapped, beyond lying in a file.
+enum class Codec : uint8_t {
+  kNone,     // `offset` is a place in the file
+  kZstd,     // the whole record is one zstd stream; `offset` is a place in the decoded record
+  kDeflate,  // `offset` is where the raw deflate stream begins; its decoded bytes are the storage
+};
+
+// Where the elements of a chunk lie, after a survey of extents. Element i0,i1,... is number
+// first_element + sum(i * stride) of the storage.
+struct StoredTensor {
+  uint64_t offset = 0;         // first byte of the storage; see Codec
+  uint64_t bytes = 0;          // length of the storage, decoded
+  uint64_t encoded_bytes = 0;  // kDeflate: length of the stream
+  uint64_t first_element = 0;
+  uint32_t crc = 0;  // CRC-32 of the storage as its writer recorded it
+  bool crc_known = false;
+  bool big_endian = false;
+  Codec codec = Codec::kNone;
+};
+
+// The metadata promises an entry and does not say where it is.
+inline constexpr uint32_t kNoFile = UINT32_MAX;
+
+// One stored part of a tensor.
+struct Chunk {
+  uint64_t dims = 0;    // in the pool: offsets[rank], sizes[rank], then strides[rank] once surveyed
+  uint64_t offset = 0;  // of its record (a whole archive) in the file
+  uint64_t length = 0;
+  uint32_t file = kNoFile;
+  uint32_t transforms = 0;  // index into Catalog::transform_chains; 0 is none
+  StoredTensor stored;
+  bool surveyed = false;  // `stored` and the strides are there
+};
+
+struct Tensor {
+  std::string key;
+  KeyPath path;
+  DType dtype = DType::kFloat32;
+  bool requires_grad = false;
+  Dims shape;
+  uint64_t first_chunk = 0;
+  uint64_t chunk_count = 0;
+};
+
+// The storage of a tensor inside an object.
+struct ObjectStorage {
+  std::string key;  // as the object's pickle names it
+  StoredTensor stored;
+};
+
+// An object as data: its pickle and the storages it refers to.
+struct ObjectValue {
+  pickle::Document document;
+  std::vector<ObjectStorage> storages;
+};
+
+// Anything that is not a tensor.
+struct Object {
+  std::string key;
+  KeyPath path;
+  uint64_t offset = 0;  // of its record in the file
+  uint64_t length = 0;
+  uint32_t file = kNoFile;
+  uint32_t transforms = 0;
+  std::shared_ptr<const ObjectValue> value = nullptr;  // once surveyed
+};
+
+// An entry in the order in which the checkpoint lists it.
+struct EntryRef {
+  bool is_tensor;
+  uint32_t index;  // into tensors or objects
+};
+
+struct Catalog {
+  Format format = Format::kDcp;
+  std::filesystem::path root;  // as the user gave it
+  std::vector<SourceFile> files;
+  std::vector<Tensor> tensors;
+  std::vector<Object> objects;
+  std::vector<EntryRef> entries;
+  std::vector<Chunk> chunks;
+  Dims dims;  // the pool
+  std::vector<std::vector<std::string>> transform_chains = {{}};
+  bool nested = false;                                       // paths come from the checkpoint itself
+  std::vector<std::pair<std::string, std::string>> details;  // format_detail of the report
+  Findings findings;
+  uint64_t metadata_bytes = 0;
+
+  [[nodiscard]] BoxView BoxOf(const Tensor& tensor, const Chunk& chunk) const {
+    const DimsView all(dims);
+    return {all.subspan(chunk.dims, tensor.shape.size()),
+            all.subspan(chunk.dims + tensor.shape.size(), tensor.shape.size())};
+  }
+  [[nodiscard]] DimsView StridesOf(const Tensor& tensor, const Chunk& chunk) const {
+    return DimsView(dims).subspan(chunk.dims + 2 * tensor.shape.size(), tensor.shape.size());
+  }
+  [[nodiscard]] std::span<const Chunk> ChunksOf(const Tensor& tensor) const {
+    return std::span(chunks).subspan(tensor.first_chunk, tensor.chunk_count);
+  }
+  [[nodiscard]] const std::string& KeyOf(EntryRef entry) const {
+    return entry.is_tensor ? tensors[entry.index].key : objects[entry.index].key;
+  }
+};
+
+// Path of a file of the catalog, for messages and for opening it.
+[[nodiscard]] std::string PathOf(const Catalog& catalog, uint32_t file);
+// "a.b.3": elements joined by dots, the way PyTorch makes flat keys.
+[[nodiscard]] std::string JoinPath(const KeyPath& path);
+
+}  // namespace dcpctl

@@ -1,0 +1,87 @@
+// Converting a checkpoint from one format to another. One call does everything from opening the source to
+// the atomic commit of the result; a failed or cancelled call leaves what was there before.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "dcpctl/error.h"
+#include "dcpctl/finding.h"
+#include "dcpctl/limits.h"
+#include "dcpctl/observer.h"
+#include "dcpctl/plan.h"
+
+namespace dcpctl {
+
+// Which entries, and under which names. Patterns are matched by whole dotted components from the left:
+// `model` and `model.layers.*` mean those keys and all below them, never `model_ema`.
+struct Selection {
+  std::vector<std::string> select = {};   // none: everything
+  std::vector<std::string> exclude = {};  // wins over select
+  std::string strip_prefix = {};          // taken off once where it is there
+  std::string add_prefix = {};            // put in front, after strip_prefix
+};
+
+enum class Reflink : uint8_t { kAuto, kAlways, kNever };
+enum class ObjectPolicy : uint8_t { kKeep, kDrop };
+// What becomes of the data files of a DCP checkpoint that gets a new `.metadata`: written anew, or taken over
+// whole, as clones or copies, or as hard links.
+enum class DataPolicy : uint8_t { kRewrite, kCopy, kLink };
+enum class OutputFormat : uint8_t { kDcp, kTorch };
+
+struct RunOptions {
+  unsigned jobs = 0;                            // 0: one per core
+  uint64_t memory_bytes = uint64_t{256} << 20;  // budget for buffers
+  std::string device = "cpu";                   // or "cuda", "cuda:N"
+  Reflink reflink = Reflink::kAuto;
+  bool force = false;         // replace an existing output
+  bool dry_run = false;       // everything up to the first write
+  std::stop_token stop = {};  // asks for kCancelled
+  Limits limits = {};
+  Observer* observer = nullptr;
+};
+
+struct ConvertOptions {
+  Selection selection = {};
+  RunOptions run = {};
+  bool flat = false;          // keep flat keys instead of nesting them as the checkpoint says
+  bool int_keys = false;      // optimizer state keys "0", "1" become integers again
+  bool skip_damaged = false;  // leave out what cannot be read, each as a finding of severity kError
+  ObjectPolicy objects = ObjectPolicy::kKeep;
+  std::vector<std::string> allow_globals = {};  // "module.name", refused by default as attacks
+  // For a DCP target.
+  std::string compat = {};  // a PyTorch version that must read it; empty: all from 2.0 on
+  DataPolicy data = DataPolicy::kRewrite;
+  std::filesystem::path metadata_only = {};  // write nothing but the metadata, to this file; the target is not used
+};
+
+struct ConvertReport {
+  PlanSummary plan;
+  uint64_t tensors = 0;
+  uint64_t objects = 0;
+  uint64_t tensor_bytes = 0;
+  uint64_t left_out = 0;  // by skip_damaged
+  bool written = false;   // false after a dry run
+  double seconds = 0;
+};
+
+// DCP directory -> one torch.save file. `target` "-" writes one forward stream to standard output, byte for
+// byte what the file would hold. Errors: kUsage (a pattern that matches nothing is kNotFound), kNotFound,
+// kExists, kIo, kCorrupt, kUnsupported, kLimit, kMismatch (a source changed), kCancelled.
+[[nodiscard]] Result<ConvertReport> DcpToTorch(const std::filesystem::path& source, const std::filesystem::path& target,
+                                               const ConvertOptions& options = {});
+
+// One torch.save file -> DCP directory. The target must not exist or be empty, unless RunOptions::force.
+// Errors: those of DcpToTorch.
+[[nodiscard]] Result<ConvertReport> TorchToDcp(const std::filesystem::path& source, const std::filesystem::path& target,
+                                               const ConvertOptions& options = {});
+
+// Any readable source -> `to`. Errors: those of DcpToTorch.
+[[nodiscard]] Result<ConvertReport> Convert(const std::filesystem::path& source, const std::filesystem::path& target,
+                                            OutputFormat to, const ConvertOptions& options = {});
+
+}  // namespace dcpctl

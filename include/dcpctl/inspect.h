@@ -1,0 +1,42 @@
+// What is inside a checkpoint, from its metadata alone.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "dcpctl/catalog.h"
+#include "dcpctl/convert.h"
+#include "dcpctl/error.h"
+#include "dcpctl/limits.h"
+
+namespace dcpctl {
+
+struct InspectOptions {
+  Selection selection = {};
+  std::string key = {};  // this entry in full; an object's bytes are read for it
+  bool has_key = false;  // the empty string is a legal key
+  unsigned jobs = 0;
+  Limits limits = {};
+};
+
+struct InspectTotals {
+  uint64_t tensors = 0;
+  uint64_t objects = 0;
+  uint64_t chunks = 0;
+  uint64_t elements = 0;
+  uint64_t bytes = 0;  // elements x item size
+  uint64_t files = 0;
+  uint64_t file_bytes = 0;
+};
+
+struct InspectReport {
+  Catalog catalog;  // entries that are selected, in the checkpoint's order
+  InspectTotals totals;
+  std::optional<EntryRef> entry;  // of InspectOptions::key
+};
+
+[[nodiscard]] Result<InspectReport> Inspect(const std::filesystem::path& path, const InspectOptions& options = {});
+
+}  // namespace dcpctl

@@ -1,0 +1,26 @@
+// What an input may ask for. Sizes in a file are claims; these bounds are compared with a claim before
+// anything is allocated for it. All are far above what real checkpoints need.
+#pragma once
+
+#include <cstdint>
+
+namespace dcpctl {
+
+struct Limits {
+  // One pickle. The largest `.metadata` reported in the field has 227 MiB.
+  uint64_t pickle_bytes = uint64_t{1} << 30;
+  // Nested containers in one pickle. CPython's own pickler gives up at about 1,000.
+  uint32_t pickle_depth = 1000;
+  // One archive's central directory: 46 bytes and a name each; 10^6 records take about 70 MB.
+  uint64_t zip_directory_bytes = uint64_t{256} << 20;
+  // Entries of a checkpoint and records of an archive.
+  uint64_t entries = 10'000'000;
+  // A record name or key. The zip format itself allows 65,535.
+  uint64_t name_bytes = 65'535;
+  // Dimensions of a tensor. PyTorch's own limit is 64.
+  uint32_t rank = 64;
+  // Bytes of one object (anything that is not a tensor) after decoding.
+  uint64_t object_bytes = uint64_t{1} << 30;
+};
+
+}  // namespace dcpctl
