@@ -1,0 +1,79 @@
+#include "io/staged_directory.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "io/publish.h"
+
+namespace dcpctl::io {
+namespace {
+
+constexpr int kMaxAttempts = 100;
+
+std::filesystem::path ParentOf(const std::filesystem::path& target) {
+  return target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+}
+
+// A trailing slash is no part of the name.
+std::filesystem::path WithoutSlash(std::filesystem::path target) {
+  return target.has_filename() ? target : target.parent_path();
+}
+
+}  // namespace
+
+void RemoveTree(FileSystem& files, const std::filesystem::path& directory) {
+  const auto listing = files.ListDirectory(directory, {.recursive = true});
+  if (listing) {
+    // Names are sorted, so what is in a folder comes after it.
+    for (auto entry = listing->rbegin(); entry != listing->rend(); ++entry) {
+      const auto path = directory / entry->name;
+      (void)(entry->type == FileType::kDirectory ? files.RemoveDirectory(path) : files.RemoveFile(path)).has_value();
+    }
+  }
+  (void)files.RemoveDirectory(directory).has_value();
+}
+
+Result<StagedDirectory> StagedDirectory::Make(FileSystem& files, const std::filesystem::path& target) {
+  const std::filesystem::path name = WithoutSlash(target);
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    std::filesystem::path path = ParentOf(name) / FreshName(name.filename().string());
+    DCPCTL_ASSIGN(const bool made, files.MakeDirectory(path));
+    if (made) return StagedDirectory(files, name, std::move(path));
+  }
+  return Fail(Place{.file = target.string()}, ErrorKind::kIo, "no free temporary name beside it");
+}
+
+StagedDirectory::StagedDirectory(StagedDirectory&& other) noexcept
+    : files_(other.files_),
+      target_(std::move(other.target_)),
+      path_(std::move(other.path_)),
+      staged_(std::exchange(other.staged_, false)) {}
+
+StagedDirectory::~StagedDirectory() {
+  if (staged_) RemoveTree(*files_, path_);
+}
+
+Result<void> StagedDirectory::Commit(bool replace) {
+  DCPCTL_TRY(files_->SyncDirectory(path_));
+  // An empty directory makes way for any other.
+  (void)files_->RemoveDirectory(target_).has_value();
+  auto published = files_->Rename(path_, target_, false);
+  std::filesystem::path old;
+  if (!published && replace && published.error().kind() == ErrorKind::kExists) {
+    old = ParentOf(target_) / FreshName(target_.filename().string());
+    DCPCTL_TRY(files_->Rename(target_, old, false));
+    published = files_->Rename(path_, target_, false);
+    if (!published) {
+      (void)files_->Rename(old, target_, false).has_value();
+      return published;
+    }
+  }
+  if (!published) return published;
+  staged_ = false;
+  auto synced = files_->SyncDirectory(ParentOf(target_));
+  if (!old.empty()) RemoveTree(*files_, old);
+  return synced;
+}
+
+}  // namespace dcpctl::io

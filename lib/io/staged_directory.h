@@ -1,0 +1,41 @@
+// A directory that appears under its name only when it is complete: the counterpart of WriteFile for outputs
+// of several files.
+#pragma once
+
+#include <filesystem>
+
+#include "dcpctl/error.h"
+#include "io/file_system.h"
+
+namespace dcpctl::io {
+
+// One thread. The destructor removes what was staged and not committed. The file system must outlive it.
+class StagedDirectory {
+ public:
+  // Makes `.NAME.XXXXXX.tmp` beside `target`.
+  static Result<StagedDirectory> Make(FileSystem& files, const std::filesystem::path& target);
+  StagedDirectory(StagedDirectory&& other) noexcept;
+  StagedDirectory& operator=(StagedDirectory&&) = delete;
+  ~StagedDirectory();
+
+  // Where to put the files.
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  // Gives the directory its name; its files must be synced. An existing empty directory is replaced. With
+  // `replace` so is a full one, which is moved aside first and then removed: between the two renames neither
+  // is there under the name. Without, it is kExists and stays.
+  Result<void> Commit(bool replace);
+
+ private:
+  StagedDirectory(FileSystem& files, std::filesystem::path target, std::filesystem::path path)
+      : files_(&files), target_(std::move(target)), path_(std::move(path)) {}
+
+  FileSystem* files_;
+  std::filesystem::path target_;
+  std::filesystem::path path_;
+  bool staged_ = true;
+};
+
+// Removes a directory and what is in it; symbolic links are removed, not followed. Best effort.
+void RemoveTree(FileSystem& files, const std::filesystem::path& directory);
+
+}  // namespace dcpctl::io
