@@ -49,6 +49,7 @@ enum class OperationKind : uint8_t { kAppend, kSetItem, kAddItem, kState };
 class Document;
 struct Operation;
 
+// Each accessor is for the kinds that it names; asking another kind is a bug and throws std::logic_error.
 class Value {
  public:
   [[nodiscard]] Kind kind() const;
