@@ -1,0 +1,199 @@
+#include "torch/flatten.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "base/quote.h"
+#include "base/result.h"
+#include "torch/tensor.h"
+
+namespace dcpctl::torch {
+namespace {
+
+using pickle::Kind;
+using pickle::Value;
+
+struct Item {
+  std::string key;  // as Python's str() has it
+  Kind key_kind;
+  Value value;
+};
+
+std::string KeyText(Value key) { return key.Is(Kind::kString) ? std::string(key.AsText()) : pickle::Print(key); }
+
+// Items of a mapping. A key that is set again keeps its place and gets the new value, as in Python.
+class Items {
+ public:
+  void Set(Value key, Value value) {
+    std::string text = KeyText(key);
+    const auto [at, added] = places_.try_emplace(std::to_string(static_cast<int>(key.kind())) + text, items_.size());
+    if (added) {
+      items_.push_back({std::move(text), key.kind(), value});
+    } else {
+      items_[at->second].value = value;
+    }
+  }
+
+  // Pairs of a dict, or of the list of pairs that Python 2 calls OrderedDict with.
+  void SetAll(Value pairs) {
+    if (pairs.Is(Kind::kDict)) {
+      for (size_t i = 0; i < pairs.size(); ++i) Set(pairs.key(i), pairs.value(i));
+    } else if (pairs.Is(Kind::kList)) {
+      for (size_t i = 0; i < pairs.size(); ++i) {
+        const Value pair = pairs[i];
+        const bool is_pair = (pair.Is(Kind::kList) || pair.Is(Kind::kTuple)) && pair.size() == 2;
+        if (is_pair) Set(pair[0], pair[1]);
+      }
+    }
+  }
+
+  std::vector<Item> Take() && { return std::move(items_); }
+
+ private:
+  std::vector<Item> items_;
+  std::unordered_map<std::string, size_t> places_;
+};
+
+std::vector<Item> ItemsOf(Value mapping) {
+  Items items;
+  if (mapping.Is(Kind::kDict)) {
+    items.SetAll(mapping);
+    return std::move(items).Take();
+  }
+  if (mapping.args().Is(Kind::kTuple)) {  // Counter({..}), OrderedDict([..])
+    for (size_t i = 0; i < mapping.args().size(); ++i) items.SetAll(mapping.args()[i]);
+  }
+  for (size_t i = 0; i < mapping.operation_count(); ++i) {
+    const pickle::Operation operation = mapping.operation(i);
+    if (operation.kind == pickle::OperationKind::kSetItem) items.Set(operation.first, *operation.second);
+  }
+  return std::move(items).Take();
+}
+
+class Flattener {
+ public:
+  Flattener(std::string_view file, const Limits& limits, Flattening rules)
+      : file_(file), limits_(limits), rules_(rules) {}
+
+  Result<std::vector<Leaf>> Run(Value root) {
+    if (IsMapping(root)) {
+      DCPCTL_TRY(VisitMapping(root, ""));
+    } else {
+      leaves_.push_back({.path = {}, .key = {}, .value = root});
+    }
+    return std::move(leaves_);
+  }
+
+ private:
+  tl::unexpected<Error> TooMuch(std::string message) const {
+    return Fail(Place{std::string(file_)}, ErrorKind::kLimit, std::move(message));
+  }
+
+  Result<void> Visit(Value value, const std::string& key) {
+    // Counts containers too: shared ones nested in each other have many paths and perhaps no leaf.
+    if (++visited_ > limits_.entries) {
+      return TooMuch("state has more than " + std::to_string(limits_.entries) + " entries, expected at most that");
+    }
+    if (path_.size() > limits_.pickle_depth) {
+      return TooMuch("state is nested more than " + std::to_string(limits_.pickle_depth) +
+                     " levels deep or contains itself, expected fewer levels (at " + Quote(key, 60) + ")");
+    }
+    if (key.size() > limits_.name_bytes) {
+      return TooMuch("key " + Quote(key, 60) + " has " + std::to_string(key.size()) + " bytes, expected at most " +
+                     std::to_string(limits_.name_bytes));
+    }
+    if (IsOpen(value)) return IsMapping(value) ? VisitMapping(value, key) : VisitList(value, key);
+    leaves_.push_back({.path = path_, .key = key, .value = value});
+    return {};
+  }
+
+  Result<void> VisitMapping(Value mapping, const std::string& key) {
+    for (Item& item : ItemsOf(mapping)) {
+      const std::string child = path_.empty() ? item.key : key + "." + item.key;
+      path_.emplace_back(std::move(item.key));
+      DCPCTL_TRY(Visit(item.value, child));
+      path_.pop_back();
+    }
+    return {};
+  }
+
+  Result<void> VisitList(Value list, const std::string& key) {
+    for (size_t i = 0; i < list.size(); ++i) {
+      path_.emplace_back(uint64_t{i});
+      DCPCTL_TRY(Visit(list[i], key + "." + std::to_string(i)));
+      path_.pop_back();
+    }
+    return {};
+  }
+
+  bool IsOpen(Value value) {
+    switch (rules_) {
+      case Flattening::kNone: return false;
+      case Flattening::kWithTensors: return HasTensor(value, 0);
+      case Flattening::kAlways: return IsMapping(value) || IsOpenList(value, 0);
+    }
+    return false;
+  }
+
+  // Whether a tensor is somewhere in the mappings and lists of a container. Beyond the depth limit none is.
+  bool HasTensor(Value value, uint32_t depth) {
+    const bool mapping = IsMapping(value);
+    if ((!mapping && !value.Is(Kind::kList)) || depth > limits_.pickle_depth) return false;
+    const auto [at, added] = open_lists_.try_emplace(value.identity(), false);  // false while it is looked into
+    if (!added) return at->second;
+    std::vector<Value> items;
+    if (mapping) {
+      for (const Item& item : ItemsOf(value)) items.push_back(item.value);
+    } else {
+      for (size_t i = 0; i < value.size(); ++i) items.push_back(value[i]);
+    }
+    const bool found = std::any_of(items.begin(), items.end(),
+                                   [&](Value item) { return LooksLikeTensor(item) || HasTensor(item, depth + 1); });
+    return open_lists_[value.identity()] = found;
+  }
+
+  // Whether a list has a tensor, a mapping or such a list in it. One beyond the depth limit counts as closed.
+  bool IsOpenList(Value value, uint32_t depth) {
+    if (!value.Is(Kind::kList) || depth > limits_.pickle_depth) return false;
+    const auto [at, added] = open_lists_.try_emplace(value.identity(), false);  // false while it is looked into
+    if (!added) return at->second;
+    for (size_t i = 0; i < value.size(); ++i) {
+      const Value item = value[i];
+      if (LooksLikeTensor(item) || IsMapping(item) || IsOpenList(item, depth + 1)) {
+        return open_lists_[value.identity()] = true;
+      }
+    }
+    return false;
+  }
+
+  std::string_view file_;
+  const Limits& limits_;
+  const Flattening rules_;
+  KeyPath path_;
+  uint64_t visited_ = 0;
+  std::unordered_map<uint32_t, bool> open_lists_;  // containers that are taken apart, by identity
+  std::vector<Leaf> leaves_;
+};
+
+}  // namespace
+
+bool IsMapping(Value value) {
+  if (value.Is(Kind::kDict)) return true;
+  if (!value.Is(Kind::kObject)) return false;
+  for (const char* name : {"OrderedDict", "defaultdict", "Counter"}) {
+    if (value.callable().IsGlobal("collections", name)) return true;
+  }
+  for (size_t i = 0; i < value.operation_count(); ++i) {
+    if (value.operation(i).kind == pickle::OperationKind::kSetItem) return true;
+  }
+  return false;
+}
+
+Result<std::vector<Leaf>> Flatten(Value root, std::string_view file, const Limits& limits, Flattening rules) {
+  return Flattener(file, limits, rules).Run(root);
+}
+
+}  // namespace dcpctl::torch

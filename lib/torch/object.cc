@@ -1,0 +1,77 @@
+#include "torch/object.h"
+
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/quote.h"
+#include "base/result.h"
+#include "torch/tensor.h"
+
+namespace dcpctl::torch {
+namespace {
+
+using pickle::Value;
+
+class ObjectCopier {
+ public:
+  ObjectCopier(const ByteSource& source, const Archive& archive) : source_(source), archive_(archive) {}
+
+  Result<std::shared_ptr<const ObjectValue>> Run(Value value, const Limits& limits) {
+    pickle::Document::Importer importer(
+        object_->document, [this](Value id, pickle::Document& target) { return CopyId(id, target); }, limits);
+    DCPCTL_ASSIGN(const Value root, importer.Import(value));
+    object_->document.SetRoot(root);
+    return std::shared_ptr<const ObjectValue>(std::move(object_));
+  }
+
+ private:
+  Result<Value> CopyId(Value id, pickle::Document& target) {
+    auto storage = ReadPersistentId(id, archive_.file);
+    if (storage) {
+      DCPCTL_TRY(AddStorage(*storage));
+    } else if (storage.error().kind() == ErrorKind::kUnsupported && id[4].Is(pickle::Kind::kInt)) {
+      DCPCTL_TRY(AddUnknown(std::string(id[2].AsText())));  // only its class is not known
+    } else {
+      return Fail(std::move(storage).error());
+    }
+    return target.Tuple({target.String(id[0].AsText()), target.Global(id[1].module(), id[1].name()),
+                         target.String(id[2].AsText()), target.String(id[3].AsText()), target.Int(id[4].AsInt())});
+  }
+
+  Result<void> AddStorage(const StorageRef& storage) {
+    if (storage.location == "meta" || !keys_.insert(storage.key).second) return {};  // meta: has no record
+    const auto bytes = CheckedMul(storage.items, ItemBytes(storage.dtype));
+    if (!bytes) {
+      return Fail(Place{archive_.file}, ErrorKind::kCorrupt,
+                  "storage " + Quote(storage.key) + " has " + std::to_string(storage.items) +
+                      " items, expected a size that fits 64 bits");
+    }
+    DCPCTL_ASSIGN(const StoredTensor stored, LocateStorage(source_, archive_, storage.key, *bytes));
+    object_->storages.push_back({.key = storage.key, .stored = stored});
+    return {};
+  }
+
+  Result<void> AddUnknown(const std::string& key) {
+    if (!keys_.insert(key).second) return {};
+    DCPCTL_ASSIGN(const Record record, FindStorage(source_, archive_, key));
+    DCPCTL_ASSIGN(const StoredTensor stored, LocateStorage(source_, archive_, key, record.bytes));
+    object_->storages.push_back({.key = key, .stored = stored});
+    return {};
+  }
+
+  const ByteSource& source_;
+  const Archive& archive_;
+  std::shared_ptr<ObjectValue> object_ = std::make_shared<ObjectValue>();
+  std::unordered_set<std::string> keys_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const ObjectValue>> CopyObject(const ByteSource& source, const Archive& archive, Value value,
+                                                      const Limits& limits) {
+  return ObjectCopier(source, archive).Run(value, limits);
+}
+
+}  // namespace dcpctl::torch

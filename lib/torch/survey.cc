@@ -1,0 +1,232 @@
+#include "torch/survey.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/quote.h"
+#include "base/result.h"
+#include "pickle/policy.h"
+#include "torch/archive.h"
+#include "torch/flatten.h"
+#include "torch/object.h"
+#include "torch/tensor.h"
+
+namespace dcpctl::torch {
+namespace {
+
+// A storage to find; tensors that share it wait for the same one.
+struct Wanted {
+  std::string key;
+  uint64_t bytes;
+  Result<StoredTensor> stored;
+};
+
+// A chunk that gets its extents from wanted_[wanted].
+struct Pending {
+  uint64_t chunk;
+  uint64_t tensor;
+  uint64_t first_element;
+  size_t wanted;
+};
+
+class TorchSurvey {
+ public:
+  TorchSurvey(const ByteSource& source, const SurveyOptions& options) : source_(source), options_(options) {}
+
+  Result<Catalog> Run() {
+    DCPCTL_ASSIGN(archive_, OpenArchive(source_, 0, source_.size(), options_.limits));
+    DCPCTL_ASSIGN(pickle_record_, Locate(source_, *archive_.pickle_entry));
+    // Who only looks may look at anything; what is carried on is checked.
+    if (options_.depth == SurveyDepth::kExtents)
+      DCPCTL_TRY(pickle::CheckGlobals(archive_.document, archive_.file, options_.allow_globals));
+    DCPCTL_ASSIGN(std::vector<Leaf> leaves,
+                  Flatten(archive_.document.root(), archive_.file, options_.limits, options_.flattening));
+    const std::vector<bool> repeats = FindRepeats(leaves);
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (options_.stop.stop_requested()) return Fail(ErrorKind::kCancelled, "stopped");
+      if (!repeats[i]) DCPCTL_TRY(AddLeaf(std::move(leaves[i])));
+    }
+    DCPCTL_TRY(LocateWanted());
+    PlaceChunks();
+    Describe();
+    return std::move(catalog_);
+  }
+
+ private:
+  // Leaves whose key another one before them has. PyTorch refuses to save such a state.
+  std::vector<bool> FindRepeats(const std::vector<Leaf>& leaves) {
+    std::vector<size_t> order(leaves.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return leaves[a].key < leaves[b].key; });
+    std::vector<bool> repeats(leaves.size());
+    for (size_t i = 1; i < order.size(); ++i) {
+      const Leaf& leaf = leaves[order[i]];
+      if (leaf.key != leaves[order[i - 1]].key) continue;
+      repeats[order[i]] = true;
+      AddFinding(
+          "torch.key-collision", Severity::kError, leaf.key,
+          Error(ErrorKind::kUnsupported, Place{archive_.file, pickle_record_.offset},
+                "two entries have the key " + Quote(leaf.key) + " once nested names are joined by dots, expected one"));
+    }
+    return repeats;
+  }
+
+  Result<void> AddLeaf(Leaf leaf) {
+    if (!LooksLikeTensor(leaf.value)) return AddObject(std::move(leaf), true);
+    auto tensor = ReadPlainTensor(leaf.value, archive_.file);
+    if (tensor) {
+      AddTensor(std::move(leaf), *std::move(tensor));
+      return {};
+    }
+    const bool unsupported = tensor.error().kind() == ErrorKind::kUnsupported;
+    if (unsupported) {
+      AddFinding("torch.not-a-plain-tensor", Severity::kWarning, leaf.key,
+                 std::move(tensor).error().Advise("it is kept as an object"));
+    } else {
+      AddDamage(leaf.key, std::move(tensor).error());
+    }
+    return AddObject(std::move(leaf), unsupported);
+  }
+
+  void AddTensor(Leaf leaf, TensorValue value) {
+    const Chunk chunk{.dims = catalog_.dims.size(), .file = 0, .stored = {}};
+    if (InDepth(leaf.key)) {
+      // ReadTensor checked that the product fits.
+      const uint64_t bytes = value.storage_items * value.storage_item_bytes;
+      pending_.push_back({.chunk = catalog_.chunks.size(),
+                          .tensor = catalog_.tensors.size(),
+                          .first_element = value.first_element,
+                          .wanted = Want(value.storage_key, bytes)});
+    }
+    catalog_.dims.insert(catalog_.dims.end(), value.shape.size(), 0);
+    catalog_.dims.insert(catalog_.dims.end(), value.shape.begin(), value.shape.end());
+    catalog_.dims.insert(catalog_.dims.end(), value.strides.begin(), value.strides.end());
+    AddEntry(true, catalog_.tensors.size());
+    catalog_.tensors.push_back({.key = std::move(leaf.key),
+                                .path = std::move(leaf.path),
+                                .dtype = value.dtype,
+                                .requires_grad = value.requires_grad,
+                                .shape = std::move(value.shape),
+                                .first_chunk = catalog_.chunks.size(),
+                                .chunk_count = 1});
+    catalog_.chunks.push_back(chunk);
+  }
+
+  Result<void> AddObject(Leaf leaf, bool readable) {
+    Object object{.key = std::move(leaf.key),
+                  .path = std::move(leaf.path),
+                  .offset = pickle_record_.offset,
+                  .length = pickle_record_.encoded_bytes,
+                  .file = 0};
+    if (readable && InDepth(object.key)) {
+      // An object may be there under several keys; it is copied once.
+      std::shared_ptr<const ObjectValue>& known = objects_[leaf.value.identity()];
+      if (!known) {
+        auto copy = CopyObject(source_, archive_, leaf.value, options_.limits);
+        if (!copy && copy.error().kind() == ErrorKind::kIo) return Fail(std::move(copy).error());
+        if (copy) {
+          known = *std::move(copy);
+        } else {
+          AddDamage(object.key, std::move(copy).error());
+        }
+      }
+      object.value = known;
+    }
+    AddEntry(false, catalog_.objects.size());
+    catalog_.objects.push_back(std::move(object));
+    return {};
+  }
+
+  void AddEntry(bool is_tensor, size_t index) {
+    catalog_.entries.push_back({.is_tensor = is_tensor, .index = static_cast<uint32_t>(index)});
+  }
+
+  [[nodiscard]] bool InDepth(const std::string& key) const {
+    return options_.depth == SurveyDepth::kExtents && (!options_.wanted || options_.wanted(key));
+  }
+
+  // Position in wanted_.
+  size_t Want(const std::string& key, uint64_t bytes) {
+    const auto [at, added] = wanted_by_name_.try_emplace(std::to_string(bytes) + "/" + key, wanted_.size());
+    if (added) wanted_.push_back({.key = key, .bytes = bytes, .stored = StoredTensor{}});
+    return at->second;
+  }
+
+  // One small read each, which is slow on a file system far away: hence the threads.
+  Result<void> LocateWanted() {
+    return ParallelFor(wanted_.size(), options_.jobs, options_.stop, [this](uint64_t i) -> Result<void> {
+      Wanted& wanted = wanted_[i];
+      wanted.stored = LocateStorage(source_, archive_, wanted.key, wanted.bytes);
+      if (!wanted.stored && wanted.stored.error().kind() == ErrorKind::kIo) return Fail(wanted.stored.error());
+      return {};
+    });
+  }
+
+  void PlaceChunks() {
+    for (const Pending& pending : pending_) {
+      const Result<StoredTensor>& stored = wanted_[pending.wanted].stored;
+      if (!stored) {
+        AddDamage(catalog_.tensors[pending.tensor].key, stored.error());
+        continue;
+      }
+      Chunk& chunk = catalog_.chunks[pending.chunk];
+      chunk.stored = *stored;
+      chunk.stored.first_element = pending.first_element;
+      chunk.surveyed = true;
+      chunk.offset = stored->offset;
+      chunk.length = stored->codec == Codec::kNone ? stored->bytes : stored->encoded_bytes;
+    }
+  }
+
+  void AddDamage(const std::string& key, const Error& error) {
+    AddFinding("torch.damaged-entry", Severity::kError, key, error);
+  }
+
+  void AddFinding(const char* id, Severity severity, const std::string& key, const Error& error) {
+    catalog_.findings.push_back({.id = id,
+                                 .severity = severity,
+                                 .file = error.place().file,
+                                 .offset = error.place().offset,
+                                 .key = key,
+                                 .message = error.Text(),
+                                 .advice = error.advice()});
+  }
+
+  void Describe() {
+    catalog_.format = Format::kTorch;
+    catalog_.nested = true;
+    catalog_.metadata_bytes = archive_.pickle_entry->bytes;
+    catalog_.files.push_back(
+        {.path = {}, .bytes = source_.size(), .entries = catalog_.entries.size(), .referenced = true});
+    catalog_.details = {{"root", pickle::TypeName(archive_.document.root())},
+                        {"archive_name", archive_.prefix.substr(0, archive_.prefix.size() - 1)},
+                        {"records", std::to_string(archive_.directory.entries.size())},
+                        {"byte_order", archive_.big_endian ? "big" : "little"}};
+    if (archive_.version) catalog_.details.emplace_back("version", std::to_string(*archive_.version));
+  }
+
+  const ByteSource& source_;
+  const SurveyOptions& options_;
+  Archive archive_;
+  Record pickle_record_;
+  Catalog catalog_;
+  std::vector<Wanted> wanted_;
+  std::unordered_map<std::string, size_t> wanted_by_name_;
+  std::vector<Pending> pending_;
+  std::unordered_map<uint32_t, std::shared_ptr<const ObjectValue>> objects_;  // by identity
+};
+
+}  // namespace
+
+Result<Catalog> SurveyTorchZip(const ByteSource& source, const SurveyOptions& options) {
+  return TorchSurvey(source, options).Run();
+}
+
+}  // namespace dcpctl::torch
