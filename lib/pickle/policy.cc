@@ -93,11 +93,11 @@ Result<void> CheckGlobals(const Document& document, const std::string& file, std
     if (!value.Is(Kind::kGlobal) || !IsAttack(value.module(), value.name())) continue;
     const std::string name = std::string(value.module()) + "." + std::string(value.name());
     if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) continue;
-    return Fail(Error(ErrorKind::kUnsupported, Place{file, value.offset()},
-                      "the pickle names " + Quote(name) +
-                          ", expected nothing that runs code, starts processes or touches files")
-                    .Advise("nothing was run; if the name is meant to be there, --allow-global " + Escape(name) +
-                            " carries it over"));
+    return Fail(
+        Error(
+            ErrorKind::kUnsupported, Place{file, value.offset()},
+            "the pickle names " + Quote(name) + ", expected nothing that runs code, starts processes or touches files")
+            .Advise("nothing was run; a conversion with --allow-global " + Escape(name) + " carries the name over"));
   }
   return {};
 }

@@ -1,0 +1,248 @@
+#include "dcp/catalog_builder.h"
+
+#include <algorithm>
+
+#include "base/quote.h"
+#include "base/result.h"
+#include "dcp/naming.h"
+#include "io/file_system.h"
+
+namespace dcpctl::dcp {
+namespace {
+
+using pickle::Kind;
+using pickle::Value;
+
+constexpr uint64_t kObjectRank = UINT64_MAX;
+
+}  // namespace
+
+Result<void> CatalogBuilder::Add(Value root, const std::string& file) {
+  DCPCTL_ASSIGN(const Metadata metadata, ReadMetadata(root, file));
+  if (metadata.state_dict.size() > limits_.entries || metadata.storage_data.size() > limits_.entries) {
+    return Fail(Place{.file = file}, ErrorKind::kLimit, "more than " + std::to_string(limits_.entries) + " entries");
+  }
+  if (added_++ == 0) catalog_.details = metadata.details;
+  records_.reserve(records_.size() + metadata.storage_data.size());
+  for (size_t i = 0; i < metadata.state_dict.size(); ++i) {
+    const Value key = metadata.state_dict.key(i);
+    if (!key.Is(Kind::kString))
+      return Fail(Place{.file = file}, ErrorKind::kCorrupt,
+                  "key " + pickle::Print(key) + " is no str, expected a flat key");
+    if (auto done = AddEntry(key.AsText(), metadata.state_dict.value(i), file); !done) {
+      return Fail(std::move(done).error().In("entry " + Quote(key.AsText())));
+    }
+  }
+  for (size_t i = 0; i < metadata.storage_data.size(); ++i) {
+    const Value index = metadata.storage_data.key(i);
+    if (auto done = AddRecord(index, metadata.storage_data.value(i), file); !done) {
+      return Fail(std::move(done).error().In("storage record of " + pickle::Print(index, {.max_bytes = 200})));
+    }
+  }
+  return AddPaths(metadata, file);
+}
+
+Result<void> CatalogBuilder::AddEntry(std::string_view key, Value value, const std::string& file) {
+  DCPCTL_ASSIGN(auto tensor, ReadEntry(value, file, limits_));
+  const auto [found, is_new] =
+      entry_by_key_.try_emplace(std::string(key), static_cast<uint32_t>(catalog_.entries.size()));
+  if (is_new) {
+    KeyPath path{PathElement(std::string(key))};
+    const auto index = static_cast<uint32_t>(tensor ? catalog_.tensors.size() : catalog_.objects.size());
+    catalog_.entries.push_back({.is_tensor = tensor.has_value(), .index = index});
+    if (tensor) {
+      catalog_.tensors.push_back({.key = found->first,
+                                  .path = std::move(path),
+                                  .dtype = tensor->dtype,
+                                  .requires_grad = tensor->requires_grad,
+                                  .shape = tensor->shape});
+    } else {
+      catalog_.objects.push_back({.key = found->first, .path = std::move(path)});
+    }
+  }
+  const EntryRef entry = catalog_.entries[found->second];
+  const Tensor* known = entry.is_tensor ? &catalog_.tensors[entry.index] : nullptr;
+  const bool agrees = (known != nullptr) == tensor.has_value() &&
+                      (known == nullptr || (known->dtype == tensor->dtype && known->shape == tensor->shape));
+  if (!agrees) {
+    return Fail(Place{.file = file}, ErrorKind::kCorrupt,
+                "ranks disagree on what it is, expected the same kind, dtype and shape in the metadata of each");
+  }
+  return tensor ? AddChunks(entry.index, tensor->chunks, file) : Result<void>();
+}
+
+Result<void> CatalogBuilder::AddChunks(uint32_t tensor, Value chunks, const std::string& file) {
+  const size_t rank = catalog_.tensors[tensor].shape.size();
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    DCPCTL_ASSIGN(const ChunkMetadata chunk, ReadChunk(chunks[i], file));
+    const uint64_t dims = catalog_.dims.size();
+    DCPCTL_ASSIGN(const size_t offsets, AppendDims(chunk.offsets, file, catalog_.dims));
+    DCPCTL_ASSIGN(const size_t sizes, AppendDims(chunk.sizes, file, catalog_.dims));
+    if (offsets != rank || sizes != rank) {
+      return Fail(Place{.file = file}, ErrorKind::kCorrupt,
+                  "chunk " + std::to_string(i) + " has " + std::to_string(offsets) + " offsets and " +
+                      std::to_string(sizes) + " sizes, expected " + std::to_string(rank) + " of each");
+    }
+    catalog_.dims.resize(catalog_.dims.size() + rank);  // strides, filled by a survey of extents
+    pending_.push_back({.tensor = tensor, .dims = dims});
+  }
+  return {};
+}
+
+Result<void> CatalogBuilder::AddRecord(Value index, Value info, const std::string& file) {
+  DCPCTL_ASSIGN(const StorageRecord row, ReadStorageRecord(index, info, file));
+  const auto entry = entry_by_key_.find(std::string(row.key));
+  if (entry == entry_by_key_.end()) {
+    catalog_.findings.push_back({.id = "dcp.record-unused",
+                                 .severity = Severity::kWarning,
+                                 .file = file,
+                                 .key = std::string(row.key),
+                                 .message = "a storage record belongs to no entry"});
+    return {};
+  }
+  auto file_index = FileIndex(row.path);
+  if (!file_index) return Fail(std::move(file_index).error().At({.file = file}));
+  Record record{.entry = entry->second,
+                .file = *file_index,
+                .transforms = TransformChain(row.transforms),
+                .dims = catalog_.dims.size(),
+                .rank = kObjectRank,
+                .offset = row.offset,
+                .length = row.length};
+  if (row.tensor_offsets) {
+    DCPCTL_ASSIGN(record.rank, AppendDims(*row.tensor_offsets, file, catalog_.dims));
+  }
+  records_.push_back(record);
+  return {};
+}
+
+Result<void> CatalogBuilder::AddPaths(const Metadata& metadata, const std::string& file) {
+  if (!metadata.planner_data) return {};
+  catalog_.nested = true;
+  for (size_t i = 0; i < metadata.planner_data->size(); ++i) {
+    const Value key = metadata.planner_data->key(i);
+    const auto entry = key.Is(Kind::kString) ? entry_by_key_.find(std::string(key.AsText())) : entry_by_key_.end();
+    if (entry == entry_by_key_.end()) continue;  // custom planners keep other things here
+    DCPCTL_ASSIGN(KeyPath path, ReadPath(metadata.planner_data->value(i), file));
+    const EntryRef ref = catalog_.entries[entry->second];
+    (ref.is_tensor ? catalog_.tensors[ref.index].path : catalog_.objects[ref.index].path) = std::move(path);
+  }
+  return {};
+}
+
+Result<uint32_t> CatalogBuilder::FileIndex(std::string_view path) {
+  const auto [found, is_new] =
+      file_by_path_.try_emplace(std::string(path), static_cast<uint32_t>(catalog_.files.size()));
+  if (!is_new) return found->second;
+  DCPCTL_TRY(io::CheckRelativeName(path));
+  SourceFile file{.path = found->first, .referenced = true};
+  if (const auto name = ParseDataFileName(path)) {
+    file.rank = name->rank;
+    file.bucket = name->bucket;
+  }
+  catalog_.files.push_back(std::move(file));
+  return found->second;
+}
+
+uint32_t CatalogBuilder::TransformChain(const std::vector<std::string>& transforms) {
+  auto& chains = catalog_.transform_chains;
+  const auto index = static_cast<uint32_t>(std::find(chains.begin(), chains.end(), transforms) - chains.begin());
+  if (index == chains.size()) chains.push_back(transforms);
+  return index;
+}
+
+Result<Catalog> CatalogBuilder::Finish() && {
+  SortRecords();
+  PlaceChunks();
+  PlaceObjects();
+  return std::move(catalog_);
+}
+
+int CatalogBuilder::CompareOffsets(const Record& record, DimsView offsets) const {
+  const DimsView own =
+      record.rank == kObjectRank ? DimsView() : DimsView(catalog_.dims).subspan(record.dims, record.rank);
+  const auto order = std::lexicographical_compare_three_way(own.begin(), own.end(), offsets.begin(), offsets.end());
+  return order < 0 ? -1 : order > 0 ? 1 : 0;
+}
+
+// By entry and offsets; equal ones stay in the order in which they came, so the lowest rank's is found first.
+void CatalogBuilder::SortRecords() {
+  std::stable_sort(records_.begin(), records_.end(), [this](const Record& a, const Record& b) {
+    if (a.entry != b.entry) return a.entry < b.entry;
+    const DimsView offsets = b.rank == kObjectRank ? DimsView() : DimsView(catalog_.dims).subspan(b.dims, b.rank);
+    return CompareOffsets(a, offsets) < 0;
+  });
+}
+
+const CatalogBuilder::Record* CatalogBuilder::FindRecord(uint32_t entry, DimsView offsets) const {
+  const auto found =
+      std::lower_bound(records_.begin(), records_.end(), entry, [&](const Record& record, uint32_t wanted) {
+        return record.entry != wanted ? record.entry < wanted : CompareOffsets(record, offsets) < 0;
+      });
+  const bool matches = found != records_.end() && found->entry == entry && CompareOffsets(*found, offsets) == 0;
+  return matches ? &*found : nullptr;
+}
+
+void CatalogBuilder::CountEntry(uint32_t file) { ++catalog_.files[file].entries; }
+
+void CatalogBuilder::ReportMissing(const std::string& key, const std::string& what) {
+  catalog_.findings.push_back({.id = "dcp.record-missing",
+                               .severity = Severity::kError,
+                               .file = std::string(kMetadataName),
+                               .key = key,
+                               .message = what + " has no storage record: the metadata contradicts itself",
+                               .advice = "its data was never written, or belongs to a rank whose metadata is missing"});
+}
+
+void CatalogBuilder::PlaceChunks() {
+  std::stable_sort(pending_.begin(), pending_.end(), [](const auto& a, const auto& b) { return a.tensor < b.tensor; });
+  std::vector<uint32_t> entry_of_tensor(catalog_.tensors.size());
+  for (uint32_t e = 0; e < catalog_.entries.size(); ++e) {
+    if (catalog_.entries[e].is_tensor) entry_of_tensor[catalog_.entries[e].index] = e;
+  }
+  // Only joined metadata repeats chunks: replicas that each rank wrote.
+  std::unordered_map<std::string, bool> seen;
+  catalog_.chunks.reserve(pending_.size());
+  size_t next = 0;
+  for (uint32_t t = 0; t < catalog_.tensors.size(); ++t) {
+    Tensor& tensor = catalog_.tensors[t];
+    tensor.first_chunk = catalog_.chunks.size();
+    seen.clear();
+    for (; next < pending_.size() && pending_[next].tensor == t; ++next) {
+      Chunk chunk{.dims = pending_[next].dims, .stored = {}};
+      const BoxView box = catalog_.BoxOf(tensor, chunk);
+      if (added_ > 1 && !seen.try_emplace(ToString(box), true).second) continue;
+      if (const Record* record = FindRecord(entry_of_tensor[t], box.offsets)) {
+        chunk.file = record->file;
+        chunk.offset = record->offset;
+        chunk.length = record->length;
+        chunk.transforms = record->transforms;
+        CountEntry(record->file);
+      } else {
+        ReportMissing(tensor.key, "chunk " + ToString(box));
+      }
+      catalog_.chunks.push_back(chunk);
+    }
+    tensor.chunk_count = catalog_.chunks.size() - tensor.first_chunk;
+  }
+  pending_ = {};
+}
+
+void CatalogBuilder::PlaceObjects() {
+  for (uint32_t e = 0; e < catalog_.entries.size(); ++e) {
+    if (catalog_.entries[e].is_tensor) continue;
+    Object& object = catalog_.objects[catalog_.entries[e].index];
+    if (const Record* record = FindRecord(e, {})) {
+      object.file = record->file;
+      object.offset = record->offset;
+      object.length = record->length;
+      object.transforms = record->transforms;
+      CountEntry(record->file);
+    } else {
+      ReportMissing(object.key, "object");
+    }
+  }
+  records_ = {};
+}
+
+}  // namespace dcpctl::dcp

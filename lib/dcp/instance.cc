@@ -1,0 +1,24 @@
+#include "dcp/instance.h"
+
+namespace dcpctl::dcp {
+
+using pickle::Kind;
+using pickle::Value;
+
+std::string_view ClassName(Value value) {
+  if (!value.Is(Kind::kObject) || !value.callable().Is(Kind::kGlobal)) return {};
+  // Protocols 0 and 1 make instances by copyreg._reconstructor(class, object, None).
+  const bool reconstructed = value.IsCallOf("copyreg", "_reconstructor") && value.args().size() > 0;
+  const Value made = reconstructed ? value.args()[0] : value.callable();
+  return made.Is(Kind::kGlobal) ? made.name() : std::string_view();
+}
+
+std::optional<Value> Attribute(Value object, std::string_view name) {
+  if (!object.Is(Kind::kObject)) return std::nullopt;
+  const auto state = object.state();
+  if (!state || !state->Is(Kind::kDict)) return std::nullopt;
+  const auto value = state->Find(name);
+  return value && !value->Is(Kind::kNone) ? value : std::nullopt;
+}
+
+}  // namespace dcpctl::dcp

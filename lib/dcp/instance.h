@@ -1,0 +1,18 @@
+// What the metadata's classes look like in a pickle: an instance with a class and a dict of attributes.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "dcpctl/pickle.h"
+
+namespace dcpctl::dcp {
+
+// The name of an instance's class, however it was made; empty for anything else.
+std::string_view ClassName(pickle::Value value);
+
+// An attribute of an instance whose state is a dict. Python spells an absent one and None differently; here
+// both are nothing.
+std::optional<pickle::Value> Attribute(pickle::Value object, std::string_view name);
+
+}  // namespace dcpctl::dcp

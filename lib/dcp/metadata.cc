@@ -1,0 +1,159 @@
+#include "dcp/metadata.h"
+
+#include "base/quote.h"
+#include "base/result.h"
+#include "dcp/details.h"
+#include "dcp/instance.h"
+
+namespace dcpctl::dcp {
+namespace {
+
+using pickle::Kind;
+using pickle::Value;
+
+auto Unexpected(Value found, const std::string& file, std::string_view field, std::string_view expected) {
+  Place place{.file = file};
+  if (found.offset() != 0) place.offset = found.offset();
+  return Fail(std::move(place), ErrorKind::kCorrupt,
+              std::string(field) + " is " + Quote(pickle::Print(found, {.max_bytes = 60})) + ", expected " +
+                  std::string(expected));
+}
+
+Result<Value> Require(Value object, std::string_view name, Kind kind, const std::string& file,
+                      std::string_view expected) {
+  const std::string owner(ClassName(object));
+  const std::string field = owner.empty() ? std::string(name) : owner + "." + std::string(name);
+  const auto value = Attribute(object, name);
+  if (!value) return Unexpected(object, file, field, std::string(expected) + ", which is absent");
+  if (!value->Is(kind)) return Unexpected(*value, file, field, expected);
+  return *value;
+}
+
+Result<uint64_t> ReadCount(Value value, const std::string& file, std::string_view field) {
+  if (!value.Is(Kind::kInt) || value.AsInt() < 0) return Unexpected(value, file, field, "an integer >= 0");
+  return static_cast<uint64_t>(value.AsInt());
+}
+
+// torch.Size is written as a call with one tuple; a plain tuple or list does as well.
+Result<Value> UnwrapSize(Value size, const std::string& file) {
+  if (ClassName(size) == "Size" && size.args().Is(Kind::kTuple) && size.args().size() == 1) size = size.args()[0];
+  if (!size.Is(Kind::kTuple) && !size.Is(Kind::kList)) return Unexpected(size, file, "size", "a torch.Size");
+  return size;
+}
+
+Result<DType> ReadDType(Value value, const std::string& file) {
+  if (!value.Is(Kind::kGlobal)) return Unexpected(value, file, "dtype", "a torch dtype");
+  const auto dtype = DTypeFromName(value.name());
+  if (!dtype) {
+    return Fail(Place{file, value.offset()}, ErrorKind::kUnsupported,
+                "dtype " + Quote(value.name()) + " is not known, expected one that PyTorch can store");
+  }
+  return *dtype;
+}
+
+Result<std::vector<std::string>> ReadTransforms(Value info, const std::string& file) {
+  std::vector<std::string> transforms;
+  const auto list = Attribute(info, "transform_descriptors");
+  if (!list) return transforms;
+  if (!list->Is(Kind::kList) && !list->Is(Kind::kTuple))
+    return Unexpected(*list, file, "transform_descriptors", "a list");
+  for (size_t i = 0; i < list->size(); ++i) {
+    if (!(*list)[i].Is(Kind::kString)) return Unexpected((*list)[i], file, "transform descriptor", "a str");
+    transforms.emplace_back((*list)[i].AsText());
+  }
+  return transforms;
+}
+
+}  // namespace
+
+Result<Metadata> ReadMetadata(Value root, const std::string& file) {
+  if (ClassName(root) != "Metadata" || !root.state() || !root.state()->Is(Kind::kDict)) {
+    return Unexpected(root, file, "the pickle's root", "an instance of Metadata with attributes");
+  }
+  DCPCTL_ASSIGN(const Value state_dict, Require(root, "state_dict_metadata", Kind::kDict, file, "a dict"));
+  DCPCTL_ASSIGN(const Value storage_data, Require(root, "storage_data", Kind::kDict, file, "a dict"));
+  Metadata metadata{.state_dict = state_dict,
+                    .planner_data = Attribute(root, "planner_data"),
+                    .storage_data = storage_data,
+                    .details = {}};
+  if (metadata.planner_data && !metadata.planner_data->Is(Kind::kDict)) {
+    return Unexpected(*metadata.planner_data, file, "Metadata.planner_data", "a dict or None");
+  }
+  metadata.details = ReadDetails(root);
+  return metadata;
+}
+
+Result<std::optional<TensorMetadata>> ReadEntry(Value entry, const std::string& file, const Limits& limits) {
+  if (ClassName(entry) == "BytesStorageMetadata") return std::optional<TensorMetadata>();
+  if (ClassName(entry) != "TensorStorageMetadata") {
+    return Unexpected(entry, file, "entry", "TensorStorageMetadata or BytesStorageMetadata");
+  }
+  DCPCTL_ASSIGN(const Value properties, Require(entry, "properties", Kind::kObject, file, "TensorProperties"));
+  // A tuple of five values up to PyTorch 2.14, of six from 2.15 on; the first is the dtype, the third requires_grad.
+  const auto state = properties.state();
+  if (!state || !state->Is(Kind::kTuple) || state->size() < 5) {
+    return Unexpected(properties, file, "TensorProperties", "a state of five or more values");
+  }
+  DCPCTL_ASSIGN(const DType dtype, ReadDType((*state)[0], file));
+  DCPCTL_ASSIGN(const Value chunks, Require(entry, "chunks", Kind::kList, file, "a list"));
+  TensorMetadata tensor{.dtype = dtype,
+                        .requires_grad = (*state)[2].Is(Kind::kBool) && (*state)[2].AsBool(),
+                        .shape = {},
+                        .chunks = chunks};
+  const auto size = Attribute(entry, "size");
+  if (!size) return Unexpected(entry, file, "TensorStorageMetadata.size", "a torch.Size, which is absent");
+  DCPCTL_TRY(AppendDims(*size, file, tensor.shape));
+  if (tensor.shape.size() > limits.rank) {
+    return Fail(Place{.file = file}, ErrorKind::kLimit,
+                "tensor has " + std::to_string(tensor.shape.size()) + " dimensions, expected at most " +
+                    std::to_string(limits.rank));
+  }
+  return std::optional(std::move(tensor));
+}
+
+Result<ChunkMetadata> ReadChunk(Value chunk, const std::string& file) {
+  const auto offsets = Attribute(chunk, "offsets");
+  const auto sizes = Attribute(chunk, "sizes");
+  if (!offsets || !sizes) return Unexpected(chunk, file, "chunk", "ChunkStorageMetadata with offsets and sizes");
+  return ChunkMetadata{.offsets = *offsets, .sizes = *sizes};
+}
+
+Result<StorageRecord> ReadStorageRecord(Value index, Value info, const std::string& file) {
+  DCPCTL_ASSIGN(const Value fqn, Require(index, "fqn", Kind::kString, file, "a str"));
+  DCPCTL_ASSIGN(const Value path, Require(info, "relative_path", Kind::kString, file, "a str"));
+  DCPCTL_ASSIGN(const Value offset, Require(info, "offset", Kind::kInt, file, "an integer"));
+  DCPCTL_ASSIGN(const Value length, Require(info, "length", Kind::kInt, file, "an integer"));
+  StorageRecord record{
+      .key = fqn.AsText(), .tensor_offsets = Attribute(index, "offset"), .path = path.AsText(), .transforms = {}};
+  DCPCTL_ASSIGN(record.offset, ReadCount(offset, file, "offset of a storage record"));
+  DCPCTL_ASSIGN(record.length, ReadCount(length, file, "length of a storage record"));
+  DCPCTL_ASSIGN(record.transforms, ReadTransforms(info, file));
+  return record;
+}
+
+Result<KeyPath> ReadPath(Value path, const std::string& file) {
+  if (!path.Is(Kind::kTuple) && !path.Is(Kind::kList)) return Unexpected(path, file, "path in planner_data", "a tuple");
+  KeyPath elements;
+  for (size_t i = 0; i < path.size(); ++i) {
+    const Value element = path[i];
+    if (element.Is(Kind::kString)) {
+      elements.emplace_back(std::string(element.AsText()));
+    } else {
+      DCPCTL_ASSIGN(const uint64_t position, ReadCount(element, file, "path element in planner_data"));
+      elements.emplace_back(position);
+    }
+  }
+  if (elements.empty()) return Unexpected(path, file, "path in planner_data", "at least one element");
+  return elements;
+}
+
+Result<size_t> AppendDims(Value size, const std::string& file, Dims& out) {
+  DCPCTL_ASSIGN(const Value items, UnwrapSize(size, file));
+  for (size_t i = 0; i < items.size(); ++i) {
+    DCPCTL_ASSIGN(const uint64_t dim, ReadCount(items[i], file, "size"));
+    out.push_back(dim);
+  }
+  return items.size();
+}
+
+}  // namespace dcpctl::dcp

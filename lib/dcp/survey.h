@@ -1,0 +1,16 @@
+// What a DCP directory contains, as a Catalog.
+#pragma once
+
+#include <filesystem>
+
+#include "dcpctl/catalog.h"
+#include "dcpctl/survey.h"
+#include "io/file_system.h"
+
+namespace dcpctl::dcp {
+
+// Reads `.metadata`, or the metadata of every rank after a save without collectives, and joins it. See
+// dcpctl::Survey for what is an error and what a finding.
+Result<Catalog> SurveyDirectory(io::FileSystem& files, const std::filesystem::path& root, const SurveyOptions& options);
+
+}  // namespace dcpctl::dcp

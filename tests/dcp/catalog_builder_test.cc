@@ -1,0 +1,251 @@
+#include "dcp/catalog_builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "dcp/sample_metadata.h"
+#include "support/result.h"
+
+namespace dcpctl::dcp {
+namespace {
+
+using test::ErrorOf;
+using test::Value;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Catalog CatalogOf(std::vector<SampleMetadata*> ranks) {
+  CatalogBuilder builder({});
+  for (size_t i = 0; i < ranks.size(); ++i)
+    Value(builder.Add(ranks[i]->Finish(), "__" + std::to_string(i) + ".metadata"));
+  return Value(std::move(builder).Finish());
+}
+
+Error FailureOf(SampleMetadata& sample, const Limits& limits = {}) {
+  CatalogBuilder builder(limits);
+  return ErrorOf(builder.Add(sample.Finish(), ".metadata"));
+}
+
+const Tensor& TensorAt(const Catalog& catalog, const std::string& key) {
+  const auto found =
+      std::find_if(catalog.tensors.begin(), catalog.tensors.end(), [&](const Tensor& t) { return t.key == key; });
+  if (found == catalog.tensors.end()) throw std::runtime_error("no tensor " + key);
+  return *found;
+}
+
+// "FILE+OFFSET" of each chunk.
+std::vector<std::string> Places(const Catalog& catalog, const std::string& key) {
+  std::vector<std::string> places;
+  for (const Chunk& chunk : catalog.ChunksOf(TensorAt(catalog, key))) {
+    places.push_back(chunk.file == kNoFile ? "nowhere"
+                                           : catalog.files[chunk.file].path + "+" + std::to_string(chunk.offset));
+  }
+  return places;
+}
+
+std::vector<std::string> FindingIds(const Catalog& catalog) {
+  std::vector<std::string> ids;
+  for (const Finding& finding : catalog.findings) ids.push_back(finding.id + " " + finding.key);
+  return ids;
+}
+
+TEST(CatalogBuilder, PlacesChunksWhateverTheOrderOfRecords) {
+  const std::vector<std::pair<Ints, Ints>> boxes = {
+      {{0, 0}, {2, 3}}, {{0, 3}, {2, 3}}, {{2, 0}, {2, 3}}, {{2, 3}, {2, 3}}};
+  std::vector<SampleRecord> records = {{.key = "obj", .offsets = {}, .path = "__1_0.distcp", .offset = 5}};
+  for (size_t i = 0; i < boxes.size(); ++i)
+    records.push_back(
+        {.key = "w", .offsets = boxes[i].first, .path = "__0_0.distcp", .offset = static_cast<int64_t>(10 * i)});
+  records.push_back({.key = "v", .offsets = Ints{0}, .path = "__1_0.distcp", .offset = 1});
+  std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.offset > b.offset; });
+  for (size_t turn = 0; turn < records.size(); ++turn) {
+    std::rotate(records.begin(), records.begin() + 1, records.end());
+    SampleMetadata sample;
+    sample.AddTensor("w", "float32", {4, 6}, boxes);
+    sample.AddObject("obj");
+    sample.AddTensor("v", "float32", {2}, {{{0}, {2}}});
+    for (const SampleRecord& record : records) sample.AddRecord(record);
+    const Catalog catalog = CatalogOf({&sample});
+    EXPECT_THAT(Places(catalog, "w"),
+                ElementsAre("__0_0.distcp+0", "__0_0.distcp+10", "__0_0.distcp+20", "__0_0.distcp+30"));
+    EXPECT_THAT(Places(catalog, "v"), ElementsAre("__1_0.distcp+1"));
+    EXPECT_EQ(catalog.objects[0].offset, 5U);
+    EXPECT_THAT(catalog.findings, IsEmpty());
+  }
+}
+
+TEST(CatalogBuilder, KeepsTheOrderOfEntriesAndCountsThem) {
+  SampleMetadata sample;
+  sample.AddObject("z");
+  sample.AddTensor("a", "float32", {2}, {{{0}, {1}}, {{1}, {1}}});
+  sample.AddObject("b");
+  sample.AddRecord({.key = "z", .offsets = {}, .path = "__3_1.distcp"});
+  sample.AddRecord({.key = "a", .offsets = Ints{0}, .path = "__3_1.distcp"});
+  sample.AddRecord({.key = "a", .offsets = Ints{1}, .path = "other"});
+  sample.AddRecord({.key = "b", .offsets = {}, .path = "other"});
+  const Catalog catalog = CatalogOf({&sample});
+  std::vector<std::string> keys;
+  for (const EntryRef entry : catalog.entries) keys.push_back(catalog.KeyOf(entry));
+  EXPECT_THAT(keys, ElementsAre("z", "a", "b"));
+  ASSERT_EQ(catalog.files.size(), 2U);
+  EXPECT_EQ(catalog.files[0].entries, 2U);
+  EXPECT_EQ(catalog.files[0].rank, 3U);
+  EXPECT_EQ(catalog.files[0].bucket, 1U);
+  EXPECT_TRUE(catalog.files[0].referenced);
+  EXPECT_EQ(catalog.files[1].rank, std::nullopt);
+}
+
+TEST(CatalogBuilder, PathsComeFromPlannerData) {  // C67
+  SampleMetadata sample;
+  sample.AddObject("a.b.c");
+  sample.AddObject("x.y");
+  sample.AddPath("a.b.c", {"a", "b.c"});
+  sample.AddPath("of nothing", {"of nothing"});
+  const Catalog catalog = CatalogOf({&sample});
+  EXPECT_TRUE(catalog.nested);
+  EXPECT_EQ(catalog.objects[0].path, (KeyPath{"a", "b.c"}));
+  EXPECT_EQ(catalog.objects[1].path, (KeyPath{"x.y"}));
+  SampleMetadata flat;
+  flat.AddObject("a.b");
+  EXPECT_FALSE(CatalogOf({&flat}).nested);
+}
+
+TEST(CatalogBuilder, ReportsWhatHasNoRecord) {  // C12
+  SampleMetadata sample;
+  sample.AddTensor("w", "float32", {4}, {{{0}, {2}}, {{2}, {2}}});
+  sample.AddObject("step");
+  sample.AddRecord({.key = "w", .offsets = Ints{0}});
+  sample.AddRecord({.key = "gone", .offsets = Ints{0}});
+  const Catalog catalog = CatalogOf({&sample});
+  EXPECT_THAT(FindingIds(catalog),
+              ElementsAre("dcp.record-unused gone", "dcp.record-missing w", "dcp.record-missing step"));
+  EXPECT_EQ(catalog.findings[0].severity, Severity::kWarning);
+  EXPECT_EQ(catalog.findings[1].severity, Severity::kError);
+  EXPECT_THAT(catalog.findings[1].message, HasSubstr("chunk [2:4]"));
+  EXPECT_THAT(Places(catalog, "w"), ElementsAre("__0_0.distcp+0", "nowhere"));
+}
+
+TEST(CatalogBuilder, ScalarsAndObjectsAreToldApartFromOffsets) {  // C56
+  SampleMetadata sample;
+  sample.AddTensor("step", "float32", {}, {{{}, {}}});
+  sample.AddRecord({.key = "step", .offsets = Ints{}, .offset = 9});
+  EXPECT_THAT(Places(CatalogOf({&sample}), "step"), ElementsAre("__0_0.distcp+9"));
+}
+
+// A scalar's offset is an empty torch.Size, which old writers turn into None.
+TEST(CatalogBuilder, IndexOfAScalarMayLackItsOffset) {
+  SampleMetadata sample({.index_has_offset = false});
+  sample.AddTensor("step", "float32", {}, {{{}, {}}});
+  sample.AddRecord({.key = "step", .offsets = Ints{}, .offset = 9});
+  const Catalog catalog = CatalogOf({&sample});
+  EXPECT_THAT(Places(catalog, "step"), ElementsAre("__0_0.distcp+9"));
+  EXPECT_THAT(catalog.findings, IsEmpty());
+}
+
+TEST(CatalogBuilder, RefusesUnsafeNames) {  // C29
+  for (const char* path : {"../../secret.bin", "/etc/passwd", "a/../../b", "", "a\n", "..", "a/"}) {
+    SampleMetadata sample;
+    sample.AddTensor("w", "float32", {1}, {{{0}, {1}}});
+    sample.AddRecord({.key = "w", .offsets = Ints{0}, .path = path});
+    const Error error = FailureOf(sample);
+    EXPECT_EQ(error.kind(), ErrorKind::kCorrupt) << path;
+    EXPECT_EQ(error.place().file, ".metadata") << path;
+    EXPECT_THAT(error.ToString(), HasSubstr("'fqn': 'w'")) << path;
+  }
+}
+
+TEST(CatalogBuilder, RefusesChunksOfOtherRank) {
+  SampleMetadata sample;
+  sample.AddTensor("w", "float32", {4, 4, 4}, {{{0, 0, 0}, {4, 4}}});
+  const Error error = FailureOf(sample);
+  EXPECT_EQ(error.kind(), ErrorKind::kCorrupt);
+  EXPECT_THAT(error.Text(), HasSubstr("chunk 0 has 3 offsets and 2 sizes, expected 3 of each (entry \"w\")"));
+}
+
+TEST(CatalogBuilder, LimitsEntries) {
+  SampleMetadata sample;
+  sample.AddObject("a");
+  sample.AddObject("b");
+  EXPECT_EQ(FailureOf(sample, {.entries = 1}).kind(), ErrorKind::kLimit);
+}
+
+TEST(CatalogBuilder, RefusesKeysThatAreNoText) {
+  SampleMetadata sample;
+  pickle::Document& document = sample.document();
+  const pickle::Value entries = document.Dict();
+  document.SetItem(entries, document.Int(1), sample.Instance("BytesStorageMetadata", {}));
+  CatalogBuilder builder({});
+  const Error error = ErrorOf(builder.Add(
+      sample.Instance("Metadata", {{"state_dict_metadata", entries}, {"storage_data", document.Dict()}}), ".metadata"));
+  EXPECT_EQ(error.kind(), ErrorKind::kCorrupt);
+  EXPECT_THAT(error.message(), HasSubstr("key 1 is no str"));
+}
+
+TEST(CatalogBuilder, SharesTransformChains) {
+  SampleMetadata sample;
+  for (const char* key : {"a", "b", "c"}) sample.AddObject(key);
+  sample.AddRecord({.key = "a", .offsets = {}, .transforms = {"stream.zstd/1"}});
+  sample.AddRecord({.key = "b", .offsets = {}, .transforms = {"stream.zstd/1"}});
+  sample.AddRecord({.key = "c", .offsets = {}});
+  const Catalog catalog = CatalogOf({&sample});
+  EXPECT_EQ(catalog.transform_chains.size(), 2U);
+  EXPECT_EQ(catalog.objects[0].transforms, 1U);
+  EXPECT_EQ(catalog.objects[1].transforms, 1U);
+  EXPECT_EQ(catalog.objects[2].transforms, 0U);
+}
+
+// A save without collectives: each rank describes its own part.
+TEST(CatalogBuilder, JoinsRanks) {  // C17, C123
+  SampleMetadata first;
+  first.AddTensor("w", "float32", {4}, {{{0}, {2}}});
+  first.AddTensor("replica", "float32", {1}, {{{0}, {1}}});
+  first.AddObject("epoch");
+  first.AddRecord({.key = "w", .offsets = Ints{0}, .path = "__0_0.distcp", .offset = 1});
+  first.AddRecord({.key = "replica", .offsets = Ints{0}, .path = "__0_0.distcp", .offset = 2});
+  first.AddRecord({.key = "epoch", .offsets = {}, .path = "__0_0.distcp", .offset = 3});
+  first.AddPath("w", {"model", "w"});
+  SampleMetadata second;
+  second.AddObject("epoch");
+  second.AddTensor("replica", "float32", {1}, {{{0}, {1}}});
+  second.AddTensor("w", "float32", {4}, {{{2}, {2}}});
+  second.AddObject("only here");
+  second.AddRecord({.key = "epoch", .offsets = {}, .path = "__1_0.distcp", .offset = 4});
+  second.AddRecord({.key = "replica", .offsets = Ints{0}, .path = "__1_0.distcp", .offset = 5});
+  second.AddRecord({.key = "w", .offsets = Ints{2}, .path = "__1_0.distcp", .offset = 6});
+  second.AddRecord({.key = "only here", .offsets = {}, .path = "__1_0.distcp", .offset = 7});
+  second.AddPath("only here", {"only here"});
+  const Catalog catalog = CatalogOf({&first, &second});
+  EXPECT_THAT(Places(catalog, "w"), ElementsAre("__0_0.distcp+1", "__1_0.distcp+6"));
+  EXPECT_THAT(Places(catalog, "replica"), ElementsAre("__0_0.distcp+2"));
+  ASSERT_EQ(catalog.objects.size(), 2U);
+  EXPECT_EQ(catalog.objects[0].offset, 3U);  // the lowest rank's
+  EXPECT_EQ(catalog.objects[1].offset, 7U);
+  EXPECT_EQ(TensorAt(catalog, "w").path, (KeyPath{"model", "w"}));
+  EXPECT_THAT(catalog.findings, IsEmpty());
+}
+
+TEST(CatalogBuilder, RefusesRanksThatDisagree) {
+  for (int what = 0; what < 3; ++what) {
+    SampleMetadata first;
+    first.AddTensor("w", "float32", {4}, {});
+    SampleMetadata second;
+    if (what == 0) second.AddTensor("w", "float32", {5}, {});
+    if (what == 1) second.AddTensor("w", "float64", {4}, {});
+    if (what == 2) second.AddObject("w");
+    CatalogBuilder builder({});
+    Value(builder.Add(first.Finish(), "__0.metadata"));
+    const Error error = ErrorOf(builder.Add(second.Finish(), "__1.metadata"));
+    EXPECT_EQ(error.kind(), ErrorKind::kCorrupt);
+    EXPECT_EQ(error.place().file, "__1.metadata");
+    EXPECT_THAT(error.Text(), HasSubstr("ranks disagree on what it is"));
+    EXPECT_THAT(error.Text(), HasSubstr("entry \"w\""));
+  }
+}
+
+}  // namespace
+}  // namespace dcpctl::dcp
