@@ -1,0 +1,63 @@
+// The engine's memory: a fixed number of equal buffers, lent out and given back. What a job holds is decided
+// before it starts.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace dcpctl::engine {
+
+// Thread-safe; must outlive its leases.
+class BufferPool {
+ public:
+  class Lease {
+   public:
+    Lease(BufferPool* pool, std::unique_ptr<std::byte[]> memory) : pool_(pool), memory_(std::move(memory)) {}
+    Lease(Lease&&) noexcept = default;
+    Lease& operator=(Lease&&) = delete;
+    ~Lease() {
+      if (memory_) pool_->GiveBack(std::move(memory_));
+    }
+    [[nodiscard]] std::span<std::byte> bytes() const { return {memory_.get(), pool_->buffer_bytes_}; }
+
+   private:
+    BufferPool* pool_;
+    std::unique_ptr<std::byte[]> memory_;
+  };
+
+  BufferPool(unsigned count, uint64_t buffer_bytes) : buffer_bytes_(buffer_bytes), unmade_(count) {}
+
+  // Waits for a buffer when all are lent. Its contents are anything.
+  Lease Take() {
+    std::unique_lock lock(mutex_);
+    returned_.wait(lock, [this] { return unmade_ > 0 || !free_.empty(); });
+    if (free_.empty()) {
+      --unmade_;
+      return {this, std::make_unique_for_overwrite<std::byte[]>(buffer_bytes_)};
+    }
+    Lease lease(this, std::move(free_.back()));
+    free_.pop_back();
+    return lease;
+  }
+
+ private:
+  void GiveBack(std::unique_ptr<std::byte[]> memory) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(memory));
+    returned_.notify_one();
+  }
+
+  const uint64_t buffer_bytes_;
+  std::mutex mutex_;  // guards the two below
+  unsigned unmade_;
+  std::vector<std::unique_ptr<std::byte[]>> free_;
+  std::condition_variable returned_;
+};
+
+}  // namespace dcpctl::engine

@@ -1,0 +1,216 @@
+#include "engine/runner.h"
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/quote.h"
+#include "base/result.h"
+#include "engine/buffer_pool.h"
+#include "engine/cloner.h"
+#include "engine/source_reader.h"
+#include "engine/tile_filler.h"
+#include "io/file_cache.h"
+
+namespace dcpctl::engine {
+namespace {
+
+std::vector<io::CachedPath> PathsOf(const Plan& plan) {
+  std::vector<io::CachedPath> paths;
+  for (const PlanFile& file : plan.files) {
+    paths.push_back(
+        {.root = file.root, .relative = file.relative, .known = true, .bytes = file.bytes, .mtime_ns = file.mtime_ns});
+  }
+  return paths;
+}
+
+std::span<const std::byte> AsBytes(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+class Runner {
+ public:
+  explicit Runner(const RunInput& input)
+      : in_(input),
+        plan_(input.plan),
+        schedule_(input.schedule),
+        cache_(input.files, PathsOf(input.plan)),
+        reader_(input.plan, cache_, input.files, input.schedule.decoded_bytes, input.scratch_directory),
+        filler_(input.plan, reader_),
+        buffers_(input.schedule.jobs, input.schedule.buffer_bytes),
+        scratch_(input.schedule.jobs, input.schedule.scratch_bytes),
+        left_(input.plan.regions.size()) {
+    for (size_t r = 0; r < left_.size(); ++r) left_[r] = plan_.regions[r].bytes;
+  }
+
+  Result<RunOutcome> Run() {
+    DCPCTL_TRY(Clone());
+    if (auto done = RunTasks(); !done) return Fail(Blame(std::move(done).error()));
+    for (const uint32_t literal : deferred_) DCPCTL_TRY(WriteDeferred(literal));
+    DCPCTL_TRY(cache_.CheckUnchanged());
+    return RunOutcome{.bytes_read = reader_.bytes_read(), .bytes_cloned = clones_.bytes};
+  }
+
+ private:
+  Result<void> Clone() {
+    DCPCTL_ASSIGN(clones_, CloneRegions(plan_, in_.reflink, cache_, reader_, in_.target,
+                                        [this](uint32_t region) -> RangeDigest& { return filler_.digest(region); }));
+    for (uint32_t r = 0; r < plan_.regions.size(); ++r) {
+      if (clones_.cloned[r]) filler_.SkipRegion(r);
+    }
+    return {};
+  }
+
+  Result<void> RunTasks() {
+    return ParallelFor(schedule_.tasks.size(), schedule_.jobs, in_.stop, [this](uint64_t i) { return RunTask(i); });
+  }
+
+  // A source that is being rewritten looks damaged.
+  Error Blame(Error error) {
+    if (error.kind() != ErrorKind::kCorrupt) return error;
+    auto same = cache_.CheckUnchanged();
+    return same ? std::move(error) : std::move(same).error();
+  }
+
+  // Others may wait for the end of this task, however it comes.
+  Result<void> RunTask(uint64_t number) {
+    try {
+      auto done = RunSteps(number, schedule_.tasks[number]);
+      in_.target.End(number, done.has_value());
+      return done;
+    } catch (...) {
+      in_.target.End(number, false);
+      throw;
+    }
+  }
+
+  Result<void> RunSteps(uint64_t number, const Task& task) {
+    const Step& first = schedule_.steps[task.first_step];
+    if (task.step_count == 1 && first.is_literal) return WriteLiteral(number, task, first.index);
+    const auto lease = buffers_.Take();
+    const auto buffer = lease.bytes().first(task.bytes);
+    DCPCTL_TRY(ForEachPart(task, buffer, [this](const Step& step, std::span<std::byte> part) {
+      return IsCloned(step) ? Result<void>() : FillStep(step, part);
+    }));
+    DCPCTL_TRY(in_.target.Begin(number));
+    DCPCTL_TRY(ForEachPart(task, buffer, [this](const Step& step, std::span<std::byte> part) -> Result<void> {
+      if (step.is_literal) PatchOrDefer(step.index, part);
+      return {};
+    }));
+    DCPCTL_TRY(WriteParts(task, buffer));
+    Report(task.bytes);
+    return {};
+  }
+
+  template <typename Fn>
+  Result<void> ForEachPart(const Task& task, std::span<std::byte> buffer, const Fn& fn) {
+    uint64_t pos = 0;
+    for (uint64_t s = 0; s < task.step_count; ++s) {
+      const Step& step = schedule_.steps[task.first_step + s];
+      const auto part = buffer.subspan(pos, step.end - step.begin);
+      pos += part.size();
+      DCPCTL_TRY(fn(step, part));
+    }
+    return {};
+  }
+
+  bool IsCloned(const Step& step) const { return !step.is_literal && clones_.cloned[step.index]; }
+
+  // All of the task in one go, but for regions that were cloned and are there already.
+  Result<void> WriteParts(const Task& task, std::span<std::byte> buffer) {
+    uint64_t begin = 0;
+    uint64_t pos = 0;
+    for (uint64_t s = 0; s <= task.step_count; ++s) {
+      const Step* step = s < task.step_count ? &schedule_.steps[task.first_step + s] : nullptr;
+      if (step == nullptr || IsCloned(*step)) {
+        if (pos > begin)
+          DCPCTL_TRY(in_.target.Write(task.output, task.offset + begin, buffer.subspan(begin, pos - begin)));
+        begin = step == nullptr ? pos : pos + (step->end - step->begin);
+      }
+      if (step != nullptr) pos += step->end - step->begin;
+    }
+    return {};
+  }
+
+  Result<void> FillStep(const Step& step, std::span<std::byte> part) {
+    if (step.is_literal) {
+      std::memcpy(part.data(), plan_.literals[step.index].bytes.data() + step.begin, part.size());
+      return {};
+    }
+    const auto scratch = scratch_.Take();
+    DCPCTL_TRY(filler_.Fill(step.index, step.begin, part, scratch.bytes()));
+    if (left_[step.index].fetch_sub(part.size()) != part.size()) return {};
+    DCPCTL_TRY(filler_.VerifySources(step.index, scratch.bytes()));
+    reader_.FinishRegion(plan_.regions[step.index]);
+    return {};
+  }
+
+  Result<void> WriteLiteral(uint64_t number, const Task& task, uint32_t index) {
+    DCPCTL_TRY(in_.target.Begin(number));
+    const Literal& literal = plan_.literals[index];
+    if (literal.holes.empty()) {
+      DCPCTL_TRY(in_.target.Write(task.output, task.offset, AsBytes(literal.bytes)));
+    } else {
+      std::string bytes = literal.bytes;
+      PatchOrDefer(index, std::as_writable_bytes(std::span(bytes)));
+      DCPCTL_TRY(in_.target.Write(task.output, task.offset, AsBytes(bytes)));
+    }
+    Report(task.bytes);
+    return {};
+  }
+
+  // Puts checksums into a literal; when one is not known yet, the literal is written again at the end.
+  void PatchOrDefer(uint32_t index, std::span<std::byte> bytes) {
+    if (Patch(index, bytes)) return;
+    const std::lock_guard lock(mutex_);
+    deferred_.push_back(index);
+  }
+
+  bool Patch(uint32_t index, std::span<std::byte> bytes) {
+    for (const Hole& hole : plan_.literals[index].holes) {
+      const auto crc = filler_.digest(hole.region).Whole(plan_.regions[hole.region].bytes);
+      if (!crc) return false;
+      for (size_t i = 0; i < sizeof(*crc); ++i) bytes[hole.pos + i] = static_cast<std::byte>(*crc >> (8 * i));
+    }
+    return true;
+  }
+
+  Result<void> WriteDeferred(uint32_t index) {
+    const Literal& literal = plan_.literals[index];
+    std::string bytes = literal.bytes;
+    if (in_.target.ordered() || !Patch(index, std::as_writable_bytes(std::span(bytes)))) {
+      return Fail(ErrorKind::kInternal, "a checksum was not known when it had to be written");
+    }
+    return in_.target.Write(literal.output, literal.offset, AsBytes(bytes));
+  }
+
+  void Report(uint64_t bytes) {
+    if (in_.observer == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    in_.observer->OnBytes(bytes);
+  }
+
+  const RunInput& in_;
+  const Plan& plan_;
+  const Schedule& schedule_;
+  io::FileCache cache_;
+  SourceReader reader_;
+  TileFiller filler_;
+  BufferPool buffers_;
+  BufferPool scratch_;
+  std::vector<std::atomic<uint64_t>> left_;  // bytes of each region not filled yet
+  CloneOutcome clones_;
+  std::mutex mutex_;  // guards deferred_ and the observer
+  std::vector<uint32_t> deferred_;
+};
+
+}  // namespace
+
+Result<RunOutcome> RunPlan(const RunInput& input) { return Runner(input).Run(); }
+
+}  // namespace dcpctl::engine

@@ -1,0 +1,55 @@
+// The storages of a plan as readable bytes, whatever they are wrapped in. Encoded storages are decoded once,
+// to memory while a budget lasts and to a scratch file beyond it, and dropped when their last region is done.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/byte_source.h"
+#include "base/inflate.h"
+#include "dcpctl/plan.h"
+#include "io/file_cache.h"
+#include "io/file_system.h"
+
+namespace dcpctl::engine {
+
+// Thread-safe. The plan, cache and file system must outlive it.
+class SourceReader {
+ public:
+  SourceReader(const Plan& plan, io::FileCache& cache, io::FileSystem& files, uint64_t decoded_bytes,
+               std::filesystem::path scratch_directory);
+
+  // Fills `out` from byte `pos` of the storage on.
+  Result<void> Read(uint32_t source, uint64_t pos, std::span<std::byte> out);
+  // The region needs its sources no more.
+  void FinishRegion(const Region& region);
+  // Bytes asked of the source files so far.
+  [[nodiscard]] uint64_t bytes_read() const { return bytes_read_.load(); }
+
+ private:
+  struct Decoded {
+    std::mutex mutex;  // held while decoding; guards bytes
+    std::shared_ptr<const ByteSource> bytes;
+    uint32_t regions_left = 0;
+    uint64_t in_memory = 0;
+  };
+
+  Result<std::shared_ptr<const ByteSource>> Decode(uint32_t source, Decoded& slot);
+  Result<void> DecodeTo(const PlanSource& source, const ByteSink& sink);
+  bool ReserveMemory(uint64_t bytes);
+
+  const Plan& plan_;
+  io::FileCache& cache_;
+  io::FileSystem& files_;
+  const std::filesystem::path scratch_directory_;
+  std::atomic<int64_t> memory_left_;
+  std::atomic<uint64_t> bytes_read_ = 0;
+  std::vector<std::unique_ptr<Decoded>> decoded_;  // null for sources that need no decoding
+};
+
+}  // namespace dcpctl::engine

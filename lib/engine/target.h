@@ -1,0 +1,69 @@
+// Where the engine writes: files, at any offset and from any thread, or a stream, in order. Tasks are
+// numbered in the order of the outputs.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "dcpctl/error.h"
+#include "io/file.h"
+#include "io/sink.h"
+
+namespace dcpctl::engine {
+
+// Thread-safe.
+class Target {
+ public:
+  virtual ~Target() = default;
+  // When this returns, everything before task `number` is written if the target is ordered. kCancelled when
+  // that can no longer happen.
+  virtual Result<void> Begin(uint64_t number) = 0;
+  // Once for each task, after its Begin.
+  virtual Result<void> Write(uint32_t output, uint64_t offset, std::span<const std::byte> bytes) = 0;
+  // The task is over, well or not.
+  virtual void End(uint64_t number, bool ok) = 0;
+  // Whether bytes can be put in later, behind ones already written.
+  [[nodiscard]] virtual bool ordered() const = 0;
+  // The file of an output, for clones; null for a stream.
+  [[nodiscard]] virtual io::WriteFile* file(uint32_t /*output*/) { return nullptr; }
+};
+
+// One file an output; they must outlive it.
+class FileTarget final : public Target {
+ public:
+  explicit FileTarget(std::vector<io::WriteFile*> files) : files_(std::move(files)) {}
+  Result<void> Begin(uint64_t /*number*/) override { return {}; }
+  Result<void> Write(uint32_t output, uint64_t offset, std::span<const std::byte> bytes) override;
+  void End(uint64_t /*number*/, bool /*ok*/) override {}
+  [[nodiscard]] bool ordered() const override { return false; }
+  [[nodiscard]] io::WriteFile* file(uint32_t output) override { return files_[output]; }
+
+ private:
+  const std::vector<io::WriteFile*> files_;
+};
+
+// One output.
+class StreamTarget final : public Target {
+ public:
+  StreamTarget(io::Sink& sink, std::stop_token stop) : sink_(sink), stop_(std::move(stop)) {}
+  Result<void> Begin(uint64_t number) override;
+  Result<void> Write(uint32_t output, uint64_t offset, std::span<const std::byte> bytes) override;
+  void End(uint64_t number, bool ok) override;
+  [[nodiscard]] bool ordered() const override { return true; }
+
+ private:
+  io::Sink& sink_;
+  const std::stop_token stop_;
+  std::mutex mutex_;  // guards the two below
+  uint64_t turn_ = 0;
+  bool broken_ = false;
+  std::condition_variable_any changed_;
+};
+
+}  // namespace dcpctl::engine

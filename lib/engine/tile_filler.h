@@ -1,0 +1,62 @@
+// Puts one tile of a region together from the pieces that meet it, and sums what it reads: each source's
+// bytes as they lie in the file, and the tile as it will be written.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dcpctl/plan.h"
+#include "engine/range_digest.h"
+#include "engine/source_reader.h"
+#include "model/copy_loop.h"
+
+namespace dcpctl::engine {
+
+// Thread-safe. Plan and reader must outlive it.
+class TileFiller {
+ public:
+  TileFiller(const Plan& plan, SourceReader& reader);
+
+  // Fills `out` with bytes [begin, begin + out.size()) of the region, a box of it as schedules make them.
+  // `scratch` is working memory.
+  Result<void> Fill(uint32_t region, uint64_t begin, std::span<std::byte> out, std::span<std::byte> scratch);
+
+  // The region is filled. Those of its sources that no other region still needs are compared with the checksums
+  // that their writer recorded, reading what has not been read yet. kCorrupt with the place of the storage.
+  Result<void> VerifySources(uint32_t region, std::span<std::byte> scratch);
+  // The region will not be filled here.
+  void SkipRegion(uint32_t region);
+
+  [[nodiscard]] RangeDigest& digest(uint32_t region) { return region_digests_[region]; }
+
+ private:
+  struct Tile {
+    const Region& region;
+    Dims offsets;
+    Dims sizes;
+    Dims strides;
+    std::span<std::byte> out;
+    std::span<std::byte> scratch;
+  };
+
+  Result<void> FillFrom(const Tile& tile, const Piece& piece);
+  Result<void> ReadLoop(const Tile& tile, uint32_t source, const CopyLoop& loop, size_t level);
+  Result<void> ReadSpan(const Tile& tile, uint32_t source, const CopyLoop& loop);
+  Result<void> ReadInBlocks(const Tile& tile, uint32_t source, const CopyLoop& loop, size_t level);
+  Result<void> VerifySource(const Piece& piece, std::span<std::byte> scratch);
+  Error Describe(Error error, const Region& region, const Piece& piece) const;
+
+  const Plan& plan_;
+  SourceReader& reader_;
+  std::vector<RangeDigest> region_digests_;
+  std::vector<RangeDigest> source_digests_;
+  std::vector<std::atomic<uint64_t>> pieces_left_;  // of each source, in regions that are not done
+  // The largest extent of a piece in the first dimension: pieces are sorted by position, so this bounds the
+  // search for those that meet a tile.
+  std::vector<uint64_t> largest_extent_;
+};
+
+}  // namespace dcpctl::engine

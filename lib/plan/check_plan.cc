@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/quote.h"
+#include "base/result.h"
+#include "dcpctl/plan.h"
+#include "model/coverage.h"
+
+namespace dcpctl {
+namespace {
+
+struct Span {
+  uint32_t output;
+  uint64_t offset;
+  uint64_t bytes;
+};
+
+auto Bug(std::string message) { return Fail(ErrorKind::kInternal, "plan: " + std::move(message)); }
+
+// Literals and regions, laid end to end, are the outputs.
+Result<void> CheckOutputs(const Plan& plan) {
+  std::vector<Span> spans;
+  for (const Literal& literal : plan.literals) spans.push_back({literal.output, literal.offset, literal.bytes.size()});
+  for (const Region& region : plan.regions) spans.push_back({region.output, region.offset, region.bytes});
+  std::erase_if(spans, [](const Span& span) { return span.bytes == 0; });
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+    return a.output != b.output ? a.output < b.output : a.offset < b.offset;
+  });
+  std::vector<uint64_t> end(plan.outputs.size(), 0);
+  for (const Span& span : spans) {
+    if (span.output >= end.size()) return Bug("output " + std::to_string(span.output) + " is not there");
+    if (span.offset != end[span.output]) {
+      return Bug("bytes up to " + std::to_string(end[span.output]) + " are written and the next begin at " +
+                 std::to_string(span.offset));
+    }
+    end[span.output] += span.bytes;
+  }
+  for (size_t i = 0; i < end.size(); ++i) {
+    if (end[i] != plan.outputs[i].bytes)
+      return Bug(std::to_string(end[i]) + " bytes are written of " + std::to_string(plan.outputs[i].bytes));
+  }
+  return {};
+}
+
+Result<void> CheckHoles(const Plan& plan) {
+  for (const Literal& literal : plan.literals) {
+    for (const Hole& hole : literal.holes) {
+      if (!InRange(hole.pos, sizeof(uint32_t), literal.bytes.size()) || hole.region >= plan.regions.size())
+        return Bug("a checksum has no place");
+    }
+  }
+  return {};
+}
+
+// The element with the highest number that a box at `from` touches, plus one; nothing on overflow.
+std::optional<uint64_t> ElementsNeeded(uint64_t first, DimsView from, DimsView sizes, DimsView strides) {
+  std::optional<uint64_t> last = first;
+  for (size_t d = 0; d < sizes.size() && last; ++d) {
+    const auto step = CheckedMul(from[d] + sizes[d] - 1, strides[d]);
+    last = step ? CheckedAdd(*last, *step) : std::nullopt;
+  }
+  return last ? CheckedAdd(*last, 1) : std::nullopt;
+}
+
+Result<void> CheckPiece(const Plan& plan, const Region& region, const Piece& piece) {
+  if (piece.source >= plan.sources.size()) return Bug("a piece of " + Quote(region.key) + " has no source");
+  const PlanSource& source = plan.sources[piece.source];
+  const DimsView sizes = plan.SizeOf(region, piece);
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return Bug("an empty piece in " + Quote(region.key));
+  const auto needed = ElementsNeeded(source.stored.first_element, plan.SourcePositionOf(region, piece), sizes,
+                                     plan.StridesOf(region, source));
+  const auto bytes = needed ? CheckedMul(*needed, region.item_bytes) : std::nullopt;
+  if (!bytes || *bytes > source.stored.bytes) return Bug("a piece of " + Quote(region.key) + " reads past its storage");
+  return {};
+}
+
+// Engines find the pieces of a part of a region by search.
+Result<void> CheckOrder(const Plan& plan, const Region& region) {
+  for (uint64_t i = 1; region.rank > 0 && i < region.piece_count; ++i) {
+    const Piece* piece = &plan.pieces[region.first_piece + i];
+    if (plan.PositionOf(region, *piece)[0] < plan.PositionOf(region, piece[-1])[0])
+      return Bug("pieces of " + Quote(region.key) + " are out of order");
+  }
+  return {};
+}
+
+Result<void> CheckRegion(const Plan& plan, const Region& region) {
+  const DimsView shape = plan.ShapeOf(region);
+  const auto numel = Numel(shape);
+  if (!numel || CheckedMul(*numel, region.item_bytes) != region.bytes) return Bug("length of " + Quote(region.key));
+  if (!InRange(region.first_piece, region.piece_count, plan.pieces.size()))
+    return Bug("pieces of " + Quote(region.key));
+  for (uint64_t i = 0; i < region.piece_count; ++i)
+    DCPCTL_TRY(CheckPiece(plan, region, plan.pieces[region.first_piece + i]));
+  DCPCTL_TRY(CheckOrder(plan, region));
+  const Coverage coverage = CheckCoverage(shape, region.piece_count, [&](uint64_t i) {
+    const Piece& piece = plan.pieces[region.first_piece + i];
+    return BoxView{plan.PositionOf(region, piece), plan.SizeOf(region, piece)};
+  });
+  if (!coverage.ok()) return Bug("pieces do not tile " + Quote(region.key));
+  return {};
+}
+
+Result<void> CheckSource(const Plan& plan, const PlanSource& source) {
+  if (source.file >= plan.files.size()) return Bug("a source has no file");
+  const bool whole_record = source.stored.codec == Codec::kZstd;
+  const uint64_t offset = whole_record ? source.record_offset : source.stored.offset;
+  const uint64_t length = whole_record                             ? source.record_length
+                          : source.stored.codec == Codec::kDeflate ? source.stored.encoded_bytes
+                                                                   : source.stored.bytes;
+  if (!InRange(offset, length, plan.files[source.file].bytes))
+    return Bug("a source lies outside " + Quote(plan.files[source.file].relative));
+  return {};
+}
+
+}  // namespace
+
+Result<void> CheckPlan(const Plan& plan) {
+  DCPCTL_TRY(CheckOutputs(plan));
+  DCPCTL_TRY(CheckHoles(plan));
+  for (const PlanSource& source : plan.sources) DCPCTL_TRY(CheckSource(plan, source));
+  for (const Region& region : plan.regions) DCPCTL_TRY(CheckRegion(plan, region));
+  return {};
+}
+
+}  // namespace dcpctl
