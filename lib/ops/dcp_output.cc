@@ -1,0 +1,153 @@
+#include "ops/dcp_output.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "base/quote.h"
+#include "base/result.h"
+#include "dcp/layout.h"
+#include "dcp/naming.h"
+#include "ops/object_import.h"
+#include "plan/plan_builder.h"
+#include "torch/build.h"
+
+namespace dcpctl::ops {
+namespace {
+
+class DcpOutputPlanner {
+ public:
+  DcpOutputPlanner(const Catalog& catalog, const DcpOutputOptions& options)
+      : catalog_(catalog), options_(options), builder_(catalog), places_(options.items.size()) {}
+
+  Result<Plan> Run() {
+    std::vector<std::vector<size_t>> items_of(options_.files.size());
+    for (size_t i = 0; i < options_.items.size(); ++i) items_of[options_.items[i].file].push_back(i);
+    for (uint32_t file = 0; file < options_.files.size(); ++file)
+      DCPCTL_TRY(AddDataFile(file, std::move(items_of[file])));
+    DCPCTL_ASSIGN(const dcp::NewMetadata metadata, DescribeEntries());
+    DCPCTL_ASSIGN(std::string bytes, dcp::WriteMetadata(metadata, options_.compat));
+    const uint32_t output = builder_.AddOutput(std::string(dcp::kMetadataName), bytes.size());
+    builder_.AddLiteral({.output = output, .offset = 0, .bytes = std::move(bytes), .holes = {}});
+    return std::move(builder_).Finish();
+  }
+
+ private:
+  // What fills a slot of the data file that is being laid out.
+  struct Filling {
+    const DcpItem* tensor = nullptr;
+    const Object* object = nullptr;
+    const ObjectStorage* storage = nullptr;
+  };
+
+  bool IsTensor(const DcpItem& item) const { return catalog_.entries[item.entry].is_tensor; }
+  const Tensor& TensorOf(const DcpItem& item) const { return catalog_.tensors[catalog_.entries[item.entry].index]; }
+  const Object& ObjectOf(const DcpItem& item) const { return catalog_.objects[catalog_.entries[item.entry].index]; }
+
+  // Objects first, as PyTorch writes them.
+  Result<void> AddDataFile(uint32_t file, std::vector<size_t> order) {
+    std::stable_partition(order.begin(), order.end(), [this](size_t i) { return !IsTensor(options_.items[i]); });
+    fillings_.clear();
+    std::vector<dcp::NewItem> items;
+    for (const size_t i : order) {
+      DCPCTL_ASSIGN(dcp::NewItem item, IsTensor(options_.items[i]) ? MakeTensorItem(options_.items[i])
+                                                                   : MakeObjectItem(ObjectOf(options_.items[i])));
+      items.push_back(std::move(item));
+    }
+    DCPCTL_ASSIGN(dcp::DataFileLayout layout, dcp::MakeDataFileLayout(items));
+    for (size_t i = 0; i < order.size(); ++i) places_[order[i]] = layout.items[i];
+    Place(options_.files[file], std::move(layout.bytes));
+    return {};
+  }
+
+  Result<dcp::NewItem> MakeTensorItem(const DcpItem& item) {
+    const Tensor& tensor = TensorOf(item);
+    pickle::Document document;
+    DCPCTL_ASSIGN(std::string bytes, pickle::WritePickle(torch::MakeTensor(document, tensor.dtype, item.box.sizes, "0"),
+                                                         {.protocol = 2, .limits = {}}));
+    fillings_.push_back({.tensor = &item});
+    return dcp::NewItem{.pickle = std::move(bytes),
+                        .storage_bytes = {*Numel(item.box.sizes) * ItemBytes(tensor.dtype)},
+                        .is_tensor = true};
+  }
+
+  Result<dcp::NewItem> MakeObjectItem(const Object& object) {
+    pickle::Document document;
+    dcp::NewItem item;
+    DCPCTL_ASSIGN(const pickle::Value value, ImportObject(document, object, [&](const ObjectStorage& storage) {
+                    fillings_.push_back({.object = &object, .storage = &storage});
+                    item.storage_bytes.push_back(storage.stored.bytes);
+                    return std::to_string(item.storage_bytes.size() - 1);
+                  }));
+    DCPCTL_ASSIGN(item.pickle, pickle::WritePickle(value, {.protocol = 2, .limits = {}}));
+    return item;
+  }
+
+  void Place(const std::string& name, zip::ArchiveLayout layout) {
+    const uint32_t output = builder_.AddOutput(name, layout.total_bytes);
+    std::unordered_map<zip::SlotId, uint32_t> regions;
+    for (const zip::PlacedSlot& slot : layout.slots) {
+      const Filling& filling = fillings_[slot.id];
+      regions[slot.id] =
+          filling.tensor != nullptr
+              ? builder_.AddBox(output, slot.offset, TensorOf(*filling.tensor), filling.tensor->box.view())
+              : builder_.AddStorage(output, slot.offset, *filling.object, *filling.storage);
+    }
+    for (zip::Literal& literal : layout.literals) {
+      Literal planned{.output = output, .offset = literal.offset, .bytes = std::move(literal.bytes), .holes = {}};
+      for (const zip::CrcHole& hole : literal.holes)
+        planned.holes.push_back({.pos = hole.pos, .region = regions.at(hole.slot)});
+      builder_.AddLiteral(std::move(planned));
+    }
+  }
+
+  Result<dcp::NewMetadata> DescribeEntries() {
+    dcp::NewMetadata metadata{.files = options_.files, .entries = {}, .nested = options_.nested};
+    std::vector<size_t> position(catalog_.entries.size(), SIZE_MAX);
+    std::unordered_map<std::string, uint32_t> keys;
+    for (size_t i = 0; i < options_.items.size(); ++i) {
+      const DcpItem& item = options_.items[i];
+      if (position[item.entry] == SIZE_MAX) {
+        position[item.entry] = metadata.entries.size();
+        metadata.entries.push_back(Describe(item));
+        const auto [found, is_new] = keys.emplace(metadata.entries.back().key, item.entry);
+        if (!is_new) {
+          return Fail(ErrorKind::kMismatch, "entries " + Quote(catalog_.KeyOf(catalog_.entries[found->second])) +
+                                                " and " + Quote(catalog_.KeyOf(catalog_.entries[item.entry])) +
+                                                " both get the key " + Quote(found->first) + ", expected one each");
+        }
+      }
+      metadata.entries[position[item.entry]].chunks.push_back(
+          {.box = item.box, .file = item.file, .place = places_[i]});
+    }
+    return metadata;
+  }
+
+  dcp::NewEntry Describe(const DcpItem& item) const {
+    dcp::NewEntry entry{.key = JoinPath(options_.paths[item.entry]),
+                        .path = options_.paths[item.entry],
+                        .is_tensor = IsTensor(item),
+                        .shape = {},
+                        .chunks = {}};
+    if (!entry.is_tensor) return entry;
+    const Tensor& tensor = TensorOf(item);
+    entry.dtype = tensor.dtype;
+    entry.requires_grad = tensor.requires_grad;
+    entry.shape = tensor.shape;
+    return entry;
+  }
+
+  const Catalog& catalog_;
+  const DcpOutputOptions& options_;
+  PlanBuilder builder_;
+  std::vector<Filling> fillings_;
+  std::vector<dcp::PlacedItem> places_;  // by item
+};
+
+}  // namespace
+
+Result<Plan> PlanDcpOutput(const Catalog& catalog, const DcpOutputOptions& options) {
+  return DcpOutputPlanner(catalog, options).Run();
+}
+
+}  // namespace dcpctl::ops

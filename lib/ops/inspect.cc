@@ -1,0 +1,118 @@
+#include "dcpctl/inspect.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/nearest.h"
+#include "base/quote.h"
+#include "base/result.h"
+#include "dcpctl/survey.h"
+#include "ops/select.h"
+
+namespace dcpctl {
+namespace {
+
+// Shapes are claims of the metadata: a sum that does not fit is shown as the largest number.
+void AddTo(uint64_t& sum, std::optional<uint64_t> count) {
+  sum = count ? CheckedAdd(sum, *count).value_or(UINT64_MAX) : UINT64_MAX;
+}
+
+InspectTotals Total(const Catalog& catalog) {
+  InspectTotals totals;
+  for (const EntryRef entry : catalog.entries) {
+    if (!entry.is_tensor) {
+      ++totals.objects;
+      continue;
+    }
+    const Tensor& tensor = catalog.tensors[entry.index];
+    const std::optional<uint64_t> elements = Numel(tensor.shape);
+    ++totals.tensors;
+    totals.chunks += tensor.chunk_count;
+    AddTo(totals.elements, elements);
+    AddTo(totals.bytes, elements ? CheckedMul(*elements, ItemBytes(tensor.dtype)) : std::nullopt);
+  }
+  for (const SourceFile& file : catalog.files) {
+    if (file.missing) continue;
+    ++totals.files;
+    AddTo(totals.file_bytes, file.bytes);
+  }
+  return totals;
+}
+
+// The key itself, or the way a table spells it: what is shown can be given back.
+Result<EntryRef> FindEntry(const Catalog& catalog, const std::string& key) {
+  for (const bool escaped : {false, true}) {
+    for (const EntryRef entry : catalog.entries) {
+      const std::string& found = catalog.KeyOf(entry);
+      if ((escaped ? Escape(found) : found) == key) return entry;
+    }
+  }
+  std::vector<std::string> keys;
+  for (const EntryRef entry : catalog.entries) keys.push_back(catalog.KeyOf(entry));
+  std::string near;
+  for (const std::string& name : NearestNames(key, keys)) near += (near.empty() ? "" : ", ") + Quote(name);
+  return Fail(Error(ErrorKind::kNotFound, {.file = catalog.root.string()}, "there is no entry " + Quote(key))
+                  .Advise(near.empty() ? "`dcpctl inspect` lists the keys" : "did you mean " + near + "?"));
+}
+
+// Objects only: all there is to say about a tensor is in the metadata. What is wrong with the object becomes
+// a finding, and it stays without a value.
+Result<void> ReadValue(const std::filesystem::path& path, const InspectOptions& options, Object& object,
+                       Findings& findings) {
+  SurveyOptions survey{.depth = SurveyDepth::kExtents, .jobs = options.jobs, .limits = options.limits};
+  survey.wanted = [&](const std::string& other) { return other == object.key; };
+  DCPCTL_ASSIGN(Catalog catalog, Survey(path, survey));
+  DCPCTL_ASSIGN(const EntryRef entry, FindEntry(catalog, object.key));
+  if (entry.is_tensor)
+    return Fail({.file = path.string()}, ErrorKind::kMismatch, Quote(object.key) + " changed while it was read");
+  object.value = catalog.objects[entry.index].value;
+  findings = std::move(catalog.findings);  // those of the metadata again, and those of the object
+  return {};
+}
+
+// Drops the entries that are not selected.
+Result<void> Narrow(Catalog& catalog, const Selection& selection) {
+  DCPCTL_ASSIGN(const std::vector<bool> selected, ops::SelectEntries(catalog, selection));
+  size_t kept = 0;
+  for (size_t i = 0; i < catalog.entries.size(); ++i) {
+    if (selected[i]) catalog.entries[kept++] = catalog.entries[i];
+  }
+  catalog.entries.resize(kept);
+  return {};
+}
+
+// Drops what is said of entries that were not asked for.
+void NarrowFindings(InspectReport& report) {
+  if (report.catalog.findings.empty()) return;
+  std::set<std::string_view> keys;
+  const std::vector<EntryRef> only = report.entry ? std::vector{*report.entry} : report.catalog.entries;
+  for (const EntryRef entry : only) keys.insert(report.catalog.KeyOf(entry));
+  std::erase_if(report.catalog.findings, [&](const Finding& f) { return !f.key.empty() && !keys.contains(f.key); });
+}
+
+}  // namespace
+
+Result<InspectReport> Inspect(const std::filesystem::path& path, const InspectOptions& options) {
+  InspectReport report;
+  DCPCTL_ASSIGN(report.catalog,
+                Survey(path, {.depth = SurveyDepth::kMetadata, .jobs = options.jobs, .limits = options.limits}));
+  Catalog& catalog = report.catalog;
+  DCPCTL_TRY(Narrow(catalog, options.selection));
+  report.totals = Total(catalog);
+  if (options.has_key) {
+    DCPCTL_ASSIGN(report.entry, FindEntry(catalog, options.key));
+    if (!report.entry->is_tensor) {
+      Object& object = catalog.objects[report.entry->index];
+      if (!object.value) DCPCTL_TRY(ReadValue(path, options, object, catalog.findings));
+    }
+  }
+  const bool narrow = options.has_key || !options.selection.select.empty() || !options.selection.exclude.empty();
+  if (narrow) NarrowFindings(report);
+  return report;
+}
+
+}  // namespace dcpctl

@@ -1,0 +1,83 @@
+#include "ops/selected_source.h"
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "check/payload.h"
+#include "ops/damage.h"
+#include "ops/select.h"
+#include "ops/survey.h"
+
+namespace dcpctl::ops {
+namespace {
+
+// What is wrong with entries that nobody asked for is no news.
+void DropFindingsOfOthers(Catalog& catalog, const std::vector<bool>& selected) {
+  std::unordered_set<std::string_view> others;
+  for (size_t i = 0; i < catalog.entries.size(); ++i) {
+    if (!selected[i]) others.insert(catalog.KeyOf(catalog.entries[i]));
+  }
+  std::erase_if(catalog.findings, [&](const Finding& finding) { return others.contains(finding.key); });
+}
+
+}  // namespace
+
+void Announce(const RunOptions& options, std::string_view stage, uint64_t bytes) {
+  if (options.observer != nullptr) options.observer->OnStage(stage, bytes);
+}
+
+const KeyPath& PathOfEntry(const Catalog& catalog, EntryRef entry) {
+  return entry.is_tensor ? catalog.tensors[entry.index].path : catalog.objects[entry.index].path;
+}
+
+Result<SelectedSource> OpenSelected(io::FileSystem& files, const std::filesystem::path& source,
+                                    const ConvertOptions& options, Flattening flattening) {
+  Announce(options.run, "survey");
+  SurveyOptions survey{.depth = SurveyDepth::kMetadata,
+                       .jobs = options.run.jobs,
+                       .allow_globals = options.allow_globals,
+                       .flattening = flattening,
+                       .limits = options.run.limits,
+                       .stop = options.run.stop};
+  // First the names, to know what is wanted; then where the wanted bytes are.
+  SelectedSource opened;
+  DCPCTL_ASSIGN(opened.catalog, Survey(files, source, survey));
+  DCPCTL_ASSIGN(opened.selected, SelectEntries(opened.catalog, options.selection));
+  std::unordered_set<std::string> wanted;
+  for (size_t i = 0; i < opened.catalog.entries.size(); ++i) {
+    const EntryRef entry = opened.catalog.entries[i];
+    if (options.objects == ObjectPolicy::kDrop && !entry.is_tensor) opened.selected[i] = false;
+    if (opened.selected[i]) wanted.insert(opened.catalog.KeyOf(entry));
+  }
+  survey.depth = SurveyDepth::kExtents;
+  survey.wanted = [&wanted](const std::string& key) { return wanted.contains(key); };
+  DCPCTL_ASSIGN(opened.catalog, Survey(files, source, survey));
+  if (opened.catalog.entries.size() != opened.selected.size()) {
+    return Fail(Place{.file = source.string()}, ErrorKind::kMismatch, "changed while it was being read");
+  }
+  DropFindingsOfOthers(opened.catalog, opened.selected);
+  if (options.skip_damaged) {
+    Announce(options.run, "check");
+    DCPCTL_TRY(check::CheckPayloads(files, opened.catalog, opened.selected, options.run, opened.catalog.findings));
+  }
+  DCPCTL_ASSIGN(opened.left_out, HandleDamage(opened.catalog, options.skip_damaged, opened.selected));
+  return opened;
+}
+
+void CountEntries(const SelectedSource& source, ConvertReport& report) {
+  report.left_out = source.left_out;
+  for (size_t i = 0; i < source.catalog.entries.size(); ++i) {
+    if (!source.selected[i]) continue;
+    const EntryRef entry = source.catalog.entries[i];
+    ++(entry.is_tensor ? report.tensors : report.objects);
+    if (!entry.is_tensor) continue;
+    const Tensor& tensor = source.catalog.tensors[entry.index];
+    report.tensor_bytes += Numel(tensor.shape).value_or(0) * ItemBytes(tensor.dtype);
+  }
+}
+
+}  // namespace dcpctl::ops

@@ -1,0 +1,59 @@
+// The nested state dict that flat entries with paths came from, rebuilt by position and name.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "dcpctl/catalog.h"
+#include "dcpctl/pickle.h"
+
+namespace dcpctl::ops {
+
+struct StateTreeOptions {
+  bool int_keys = false;  // keys of a dict named "state", if all are decimal integers, become ints
+};
+
+class StateTree {
+ public:
+  // `label` names the entry in messages. kMismatch, naming both entries, when a place is taken.
+  Result<void> Add(const KeyPath& path, EntryRef entry, const std::string& label);
+  // An entry that the checkpoint has and the output does not: its position in a list is kept.
+  void AddRemoved(const KeyPath& path);
+
+  // A position of a list that never had an entry was an empty dict when it was saved (that is the one value
+  // that flattening drops) and becomes one again; one whose entry was removed becomes None.
+  Result<pickle::Value> Build(pickle::Document& document, const StateTreeOptions& options,
+                              const std::function<Result<pickle::Value>(EntryRef)>& leaf);
+  // After Build: how many positions became None.
+  [[nodiscard]] uint64_t removed_positions() const { return removed_positions_; }
+
+ private:
+  struct Node {
+    enum class Kind : uint8_t { kLeaf, kDict, kList, kRemoved } kind = Kind::kDict;
+    EntryRef entry{};
+    std::string label;                              // of the entry, or of the first one below
+    std::vector<std::string> keys;                  // kDict, in order of arrival
+    std::vector<std::unique_ptr<Node>> children;    // of keys, or by list position; null is a gap
+    std::unordered_map<std::string, size_t> index;  // of keys
+  };
+
+  static Node* Child(Node& parent, const PathElement& element);
+  Result<Node*> ChildOrNew(Node& parent, const PathElement& element, Node::Kind kind, const std::string& label);
+  Result<pickle::Value> BuildNode(const Node& node, bool is_state, uint32_t depth, pickle::Document& document);
+  Result<pickle::Value> BuildDict(const Node& node, bool is_state, uint32_t depth, pickle::Document& document);
+  Result<pickle::Value> BuildList(const Node& node, uint32_t depth, pickle::Document& document);
+
+  Node root_;
+  StateTreeOptions options_;
+  const std::function<Result<pickle::Value>(EntryRef)>* leaf_ = nullptr;
+  uint64_t removed_positions_ = 0;
+  uint64_t positions_ = 0;  // of all lists, gaps included
+  uint64_t gaps_ = 0;       // seen by Build
+};
+
+}  // namespace dcpctl::ops

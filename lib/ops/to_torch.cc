@@ -1,0 +1,61 @@
+#include "ops/to_torch.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "check/preflight.h"
+#include "ops/select.h"
+#include "ops/selected_source.h"
+#include "ops/torch_output.h"
+#include "ops/write.h"
+
+namespace dcpctl::ops {
+namespace {
+
+Result<TorchOutput> PlanOutput(const SelectedSource& source, const std::filesystem::path& target,
+                               const ConvertOptions& options) {
+  const Catalog& catalog = source.catalog;
+  TorchOutputOptions output{
+      .selected = source.selected, .flat = options.flat || !catalog.nested, .int_keys = options.int_keys};
+  DCPCTL_ASSIGN(output.paths, RenamePaths(catalog, source.selected, options.selection));
+  for (size_t i = 0; i < catalog.entries.size(); ++i) {
+    if (!source.selected[i])
+      output.removed.push_back(ApplyPrefixes(PathOfEntry(catalog, catalog.entries[i]), options.selection));
+  }
+  DCPCTL_ASSIGN(TorchOutput planned, PlanTorchOutput(catalog, target.string(), output));
+  DCPCTL_TRY(CheckPlan(planned.plan));
+  return planned;
+}
+
+ConvertReport MakeReport(const SelectedSource& source, const TorchOutput& output) {
+  ConvertReport report{.plan = Summarize(output.plan)};
+  report.plan.findings = source.catalog.findings;
+  CountEntries(source, report);
+  if (const uint64_t gaps = output.removed_positions; gaps > 0) {
+    const std::string what =
+        gaps == 1 ? "1 list position whose entry is" : std::to_string(gaps) + " list positions whose entries are";
+    report.plan.findings.push_back({.id = "convert.list-gap",
+                                    .severity = Severity::kNote,
+                                    .message = what + " left out became None, so that the others keep their places"});
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<ConvertReport> ToTorch(io::FileSystem& files, const std::filesystem::path& source,
+                              const std::filesystem::path& target, const ConvertOptions& options) {
+  DCPCTL_TRY(CheckRunOptions(options.run));
+  DCPCTL_ASSIGN(const check::TargetKind kind, check::CheckTarget(files, source, target, options.run.force));
+  const auto start = std::chrono::steady_clock::now();
+  DCPCTL_ASSIGN(const SelectedSource opened, OpenSelected(files, source, options));
+  DCPCTL_ASSIGN(const TorchOutput output, PlanOutput(opened, target, options));
+  ConvertReport report = MakeReport(opened, output);
+  if (!options.run.dry_run)
+    DCPCTL_TRY(WriteAndRecord(WriteOutput(files, output.plan, target, kind, options.run), start, report));
+  return report;
+}
+
+}  // namespace dcpctl::ops

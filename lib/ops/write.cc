@@ -1,0 +1,149 @@
+#include "ops/write.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/quote.h"
+#include "base/result.h"
+#include "dcp/naming.h"
+#include "engine/target.h"
+#include "io/staged_directory.h"
+#include "ops/selected_source.h"
+#include "plan/schedule.h"
+
+namespace dcpctl::ops {
+namespace {
+
+std::filesystem::path FolderOf(const std::filesystem::path& target) {
+  return target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+}
+
+}  // namespace
+
+Result<void> CheckRunOptions(const RunOptions& options) {
+  if (options.device == "cpu") return {};
+  const bool known = options.device == "cuda" || options.device.starts_with("cuda:");
+  if (!known) return Fail(ErrorKind::kUsage, "device is " + Quote(options.device) + ", expected cpu, cuda or cuda:N");
+  return Fail(Error(ErrorKind::kUnsupported,
+                    "device " + Quote(options.device) + " needs the CUDA plug-in, which this build does not have")
+                  .Advise("leave out --device, or use --device cpu"));
+}
+
+namespace {
+
+// Schedules and runs a plan for targets that are there.
+class PlanRun {
+ public:
+  PlanRun(io::FileSystem& files, const Plan& plan, const RunOptions& options)
+      : files_(files), plan_(plan), options_(options) {}
+
+  Result<engine::RunOutcome> To(engine::Target& target, const std::filesystem::path& scratch) const {
+    DCPCTL_ASSIGN(const Schedule schedule,
+                  MakeSchedule(plan_, {.jobs = EffectiveJobs(options_.jobs), .memory_bytes = options_.memory_bytes}));
+    Announce(options_, "copy", Bytes());
+    DCPCTL_ASSIGN(const engine::RunOutcome outcome, engine::RunPlan({.plan = plan_,
+                                                                     .schedule = schedule,
+                                                                     .files = files_,
+                                                                     .target = target,
+                                                                     .scratch_directory = scratch,
+                                                                     .reflink = options_.reflink,
+                                                                     .stop = options_.stop,
+                                                                     .observer = options_.observer}));
+    DCPCTL_TRY(CheckMetadata());
+    return outcome;
+  }
+
+  // The last moment to turn back.
+  Result<void> BeforeCommit() const {
+    if (options_.stop.stop_requested()) return Fail(ErrorKind::kCancelled, "stopped before the end");
+    Announce(options_, "commit");
+    return {};
+  }
+
+  uint64_t Bytes() const {
+    uint64_t bytes = 0;
+    for (const PlanOutput& output : plan_.outputs) bytes += output.bytes;
+    return bytes;
+  }
+
+ private:
+  // The run looks after the files that it reads from. The plan was made from others, and is wrong if they changed.
+  Result<void> CheckMetadata() const {
+    for (const PlanFile& file : plan_.files) {
+      if (file.relative != dcp::kMetadataName && !dcp::ParseRankMetadataName(file.relative)) continue;
+      DCPCTL_ASSIGN(const io::FileInfo info, files_.Stat(PathOf(file)));
+      if (info.bytes == file.bytes && info.mtime_ns == file.mtime_ns) continue;
+      return Fail(Place{.file = PathOf(file)}, ErrorKind::kMismatch, "changed while the checkpoint was being read");
+    }
+    return {};
+  }
+
+  io::FileSystem& files_;
+  const Plan& plan_;
+  const RunOptions& options_;
+};
+
+Result<engine::RunOutcome> WriteStream(io::FileSystem& files, const PlanRun& job, const std::filesystem::path& target,
+                                       check::TargetKind kind, const RunOptions& options) {
+  if (options.reflink == Reflink::kAlways)
+    return Fail(ErrorKind::kUsage, "a stream shares no blocks with a file, expected another --reflink than always");
+  DCPCTL_ASSIGN(const auto sink,
+                kind == check::TargetKind::kStandardOutput ? io::OpenStandardOutput() : files.OpenStream(target));
+  engine::StreamTarget stream(*sink, options.stop);
+  DCPCTL_ASSIGN(const engine::RunOutcome outcome, job.To(stream, std::filesystem::temp_directory_path()));
+  DCPCTL_TRY(sink->Finish());
+  return outcome;
+}
+
+}  // namespace
+
+Result<engine::RunOutcome> WriteOutput(io::FileSystem& files, const Plan& plan, const std::filesystem::path& target,
+                                       check::TargetKind kind, const RunOptions& options) {
+  const PlanRun job(files, plan, options);
+  if (kind != check::TargetKind::kFile) return WriteStream(files, job, target, kind, options);
+  DCPCTL_TRY(check::CheckSpace(files, target, job.Bytes()));
+  DCPCTL_ASSIGN(const auto file, files.CreateTemp(target));
+  DCPCTL_TRY(file->Allocate(job.Bytes()));
+  engine::FileTarget whole({file.get()});
+  DCPCTL_ASSIGN(const engine::RunOutcome outcome, job.To(whole, FolderOf(target)));
+  DCPCTL_TRY(job.BeforeCommit());
+  DCPCTL_TRY(file->Commit(options.force));
+  return outcome;
+}
+
+Result<engine::RunOutcome> WriteDirectory(io::FileSystem& files, const Plan& plan, const std::filesystem::path& target,
+                                          const RunOptions& options) {
+  const PlanRun job(files, plan, options);
+  DCPCTL_TRY(check::CheckSpace(files, target, job.Bytes()));
+  DCPCTL_ASSIGN(io::StagedDirectory staged, io::StagedDirectory::Make(files, target));
+  std::vector<std::unique_ptr<io::WriteFile>> outputs;
+  std::vector<io::WriteFile*> borrowed;
+  for (const PlanOutput& output : plan.outputs) {
+    DCPCTL_ASSIGN(auto file, files.CreateTemp(staged.path() / output.path));
+    DCPCTL_TRY(file->Allocate(output.bytes));
+    borrowed.push_back(file.get());
+    outputs.push_back(std::move(file));
+  }
+  engine::FileTarget all(std::move(borrowed));
+  DCPCTL_ASSIGN(const engine::RunOutcome outcome, job.To(all, FolderOf(target)));
+  DCPCTL_TRY(job.BeforeCommit());
+  // In the order of the plan: `.metadata`, which says that the rest is there, comes last.
+  for (const auto& output : outputs) DCPCTL_TRY(output->Commit(false));
+  DCPCTL_TRY(staged.Commit(options.force));
+  return outcome;
+}
+
+Result<void> WriteAndRecord(Result<engine::RunOutcome> outcome, std::chrono::steady_clock::time_point start,
+                            ConvertReport& report) {
+  if (!outcome) return Fail(std::move(outcome).error());
+  report.plan.bytes_read = outcome->bytes_read;
+  report.plan.bytes_cloned = outcome->bytes_cloned;
+  report.written = true;
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {};
+}
+
+}  // namespace dcpctl::ops

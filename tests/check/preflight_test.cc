@@ -1,0 +1,127 @@
+#include "check/preflight.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+
+#include "support/memory_file_system.h"
+#include "support/result.h"
+#include "support/temp_directory.h"
+
+namespace dcpctl::check {
+namespace {
+
+namespace fs = std::filesystem;
+using test::ErrorOf;
+using test::Value;
+using ::testing::HasSubstr;
+
+// A checkpoint directory "ckpt" and a source file "model.pt".
+class Target : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_.Put("ckpt/.metadata", "m");
+    folder_.Put("ckpt/sub/__0_0.distcp", "d");
+    folder_.Put("model.pt", "old");
+  }
+
+  Result<TargetKind> Check(const fs::path& source, const fs::path& target, bool force = false) {
+    return CheckTarget(*files_, source, target, force);
+  }
+  Result<TargetKind> CheckIn(const std::string& source, const std::string& target, bool force = false) {
+    return Check(folder_ / source, folder_ / target, force);
+  }
+  void ExpectRefused(const std::string& source, const std::string& target, bool force, ErrorKind kind,
+                     const std::string& text) {
+    const Error error = ErrorOf(CheckIn(source, target, force));
+    EXPECT_EQ(error.kind(), kind) << error.ToString();
+    EXPECT_THAT(error.ToString(), HasSubstr(text));
+  }
+
+  test::TempDirectory folder_;
+  std::unique_ptr<io::FileSystem> files_ = io::NewPosixFileSystem();
+};
+
+TEST_F(Target, MayBeANewFile) {
+  EXPECT_EQ(Value(CheckIn("ckpt", "new.pt")), TargetKind::kFile);
+  EXPECT_EQ(Value(CheckIn("ckpt", "new.pt", true)), TargetKind::kFile);
+  EXPECT_EQ(Value(Check(folder_ / "ckpt", "new-in-the-current-folder.pt")), TargetKind::kFile);
+}
+
+TEST_F(Target, MayBeAStream) {
+  EXPECT_EQ(Value(Check(folder_ / "ckpt", "-")), TargetKind::kStandardOutput);
+  EXPECT_EQ(Value(Check(folder_ / "ckpt", "/dev/null")), TargetKind::kStream);
+  ASSERT_EQ(mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  EXPECT_EQ(Value(CheckIn("ckpt", "fifo")), TargetKind::kStream);
+}
+
+TEST_F(Target, IsReplacedOnlyWhenForced) {
+  ExpectRefused("ckpt", "model.pt", false, ErrorKind::kExists, "already exists (use --force to replace it)");
+  EXPECT_EQ(Value(CheckIn("ckpt", "model.pt", true)), TargetKind::kFile);
+}
+
+TEST_F(Target, IsNeverTheSource) {  // C93
+  ExpectRefused("model.pt", "model.pt", true, ErrorKind::kUsage, "is the source");
+  ExpectRefused("model.pt", "ckpt/../model.pt", true, ErrorKind::kUsage, "is the source");
+  ExpectRefused("ckpt", "ckpt", true, ErrorKind::kUsage, "is the source");
+}
+
+TEST_F(Target, IsNoLinkToTheSource) {  // C93
+  fs::create_hard_link(folder_ / "model.pt", folder_ / "hard.pt");
+  ExpectRefused("model.pt", "hard.pt", true, ErrorKind::kUsage, "is the source");
+  fs::create_symlink("model.pt", folder_ / "soft.pt");
+  ExpectRefused("model.pt", "soft.pt", true, ErrorKind::kUsage, "is the source");
+  ExpectRefused("soft.pt", "model.pt", true, ErrorKind::kUsage, "is the source");
+}
+
+TEST_F(Target, IsNotInTheSource) {  // C93
+  ExpectRefused("ckpt", "ckpt/out.pt", false, ErrorKind::kUsage, "lies in the source");
+  ExpectRefused("ckpt", "ckpt/sub/__0_0.distcp", true, ErrorKind::kUsage, "lies in the source");
+  fs::create_directory_symlink("ckpt", folder_ / "link");
+  ExpectRefused("ckpt", "link/out.pt", false, ErrorKind::kUsage, "lies in the source");
+  ExpectRefused("link", "ckpt/out.pt", false, ErrorKind::kUsage, "lies in the source");
+}
+
+TEST_F(Target, BesideTheSourceIsNotInIt) { EXPECT_EQ(Value(CheckIn("ckpt", "ckpt.pt")), TargetKind::kFile); }
+
+// Replacing a file of the checkpoint through another name of it would destroy the source just as well.
+TEST_F(Target, IsNoOtherNameOfAFileInTheSource) {
+  fs::create_symlink("ckpt/.metadata", folder_ / "soft.pt");
+  ExpectRefused("ckpt", "soft.pt", true, ErrorKind::kUsage, "lies in the source");
+}
+
+TEST_F(Target, NeedsAFolder) {
+  ExpectRefused("ckpt", "nowhere/out.pt", false, ErrorKind::kNotFound, "folder of the target");
+  ExpectRefused("ckpt", "model.pt/out.pt", false, ErrorKind::kNotFound, "is a regular file, expected a folder");
+}
+
+TEST_F(Target, IsAFileNameAndNoDirectory) {
+  fs::create_directory(folder_ / "dir");
+  ExpectRefused("ckpt", "dir", true, ErrorKind::kExists, "is a directory, expected a file or nothing");
+  ExpectRefused("ckpt", "dir/", true, ErrorKind::kUsage, "is no file name");
+  EXPECT_EQ(ErrorOf(Check(folder_ / "ckpt", "")).kind(), ErrorKind::kUsage);
+}
+
+TEST_F(Target, MayReplaceADanglingLink) {
+  fs::create_symlink("gone", folder_ / "dangling.pt");
+  const auto kind = CheckIn("ckpt", "dangling.pt", true);
+  ASSERT_TRUE(kind) << kind.error().ToString();
+  EXPECT_EQ(*kind, TargetKind::kFile);
+}
+
+TEST(Space, MustBeThere) {  // C91
+  test::MemoryFileSystem files;
+  files.PutDirectory("/out");
+  files.SetFaults({.space = 1000});
+  EXPECT_TRUE(CheckSpace(files, "/out/model.pt", 1000));
+  const Error error = ErrorOf(CheckSpace(files, "/out/model.pt", 1001));
+  EXPECT_EQ(error.kind(), ErrorKind::kIo);
+  EXPECT_EQ(error.ToString(),
+            "/out/model.pt: error: no space: 1000 bytes are free, expected the 1001 that the result has");
+}
+
+}  // namespace
+}  // namespace dcpctl::check
