@@ -1,0 +1,85 @@
+#include "dcpctl/inspect.h"
+
+#include <algorithm>
+
+#include "cmd/command.h"
+#include "cmd/options.h"
+#include "report/inspect_text.h"
+#include "report/json.h"
+
+namespace dcpctl::cmd {
+namespace {
+
+enum class View : uint8_t { kTable, kTree, kFiles, kChunks };
+
+class InspectCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    AddArgument(app, "PATH", path_, "DCP directory or torch.save file");
+    AddFlag(app, "--tree", tree_, "containers and what they hold, with totals")->group("View");
+    AddFlag(app, "--files", files_,
+            "files by the rank that wrote them\nSays what the names mean and which files nothing refers to.")
+        ->group("View");
+    AddFlag(app, "--chunks", chunks_, "every stored part of every tensor: its box and where it lies")->group("View");
+    key_option_ =
+        AddText(app, "--key", options_.key, "KEY",
+                "one entry in full\nAn object's bytes are read and shown as data; nothing in it is run or imported. "
+                "KEY may be spelled as a table shows it, control characters escaped.")
+            ->group("View");
+    AddSelectionGroup(app, options_.selection);
+    AddReportGroup(app, report_);
+  }
+
+  [[nodiscard]] Result<void> Check() const override {
+    if (tree_ + files_ + chunks_ + HasKey() > 1) {
+      return Fail(
+          Error(ErrorKind::kUsage, "--tree, --files, --chunks and --key do not go together").Advise("choose one view"));
+    }
+    return {};
+  }
+
+  Result<ExitStatus> Run(Console& console) override {
+    options_.has_key = HasKey();
+    auto result = Inspect(path_, options_);
+    if (!result) return Fail(std::move(result).error());
+    if (report_.json) {
+      report::WriteInspectJson(*result, console.out());
+    } else {
+      console.out() << Render(*result, console.out_style());
+    }
+    console.out().flush();
+    const Findings& findings = result->catalog.findings;
+    if (!report_.json) console.Report(findings, path_);
+    const bool damaged =
+        std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.severity == Severity::kError; });
+    return damaged ? kFound : kDone;
+  }
+
+  [[nodiscard]] const ReportOptions& report() const override { return report_; }
+
+ private:
+  [[nodiscard]] bool HasKey() const { return key_option_->count() > 0; }
+
+  [[nodiscard]] std::string Render(const InspectReport& result, const report::TextStyle& style) const {
+    if (HasKey()) return report::RenderEntry(result, style);
+    if (tree_) return report::RenderTree(result, style);
+    if (files_) return report::RenderFiles(result, style);
+    return chunks_ ? report::RenderChunks(result, style) : report::RenderTable(result, style);
+  }
+
+  std::string path_;
+  InspectOptions options_;
+  ReportOptions report_;
+  bool tree_ = false;
+  bool files_ = false;
+  bool chunks_ = false;
+  const CLI::Option* key_option_ = nullptr;  // owned by the App, which outlives Run
+};
+
+}  // namespace
+
+constinit const CommandInfo kInspect = {
+    "inspect", "PATH", "what is inside a checkpoint, without loading it",
+    []() -> std::unique_ptr<Command> { return std::make_unique<InspectCommand>(); }};
+
+}  // namespace dcpctl::cmd

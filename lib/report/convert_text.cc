@@ -1,0 +1,44 @@
+#include "report/convert_text.h"
+
+#include <chrono>
+
+#include "text/display.h"
+#include "text/numbers.h"
+#include "text/table.h"
+
+namespace dcpctl::report {
+namespace {
+
+std::string NameOf(const std::string& path) { return path == "-" ? "standard output" : text::Printable(path); }
+
+std::string NeedsText(const PlanNeeds& needs) {
+  std::string text;
+  if (needs.tensor_math) text += ", tensor maths";
+  if (needs.mpi) text += ", MPI";
+  if (needs.cuda) text += ", CUDA";
+  return text.empty() ? "" : "needs " + text.substr(2) + "\n";
+}
+
+}  // namespace
+
+std::string RenderPlan(const PlanSummary& plan, const TextStyle& style) {
+  text::Table table({{"OUTPUT", text::Align::kLeft, true}, {"BYTES", text::Align::kRight}});
+  for (const PlanOutput& output : plan.outputs) table.AddRow({NameOf(output.path), text::FormatCount(output.bytes)});
+  std::string out = table.Render({.width = style.width, .header = true, .indent = 0, .style = {}}) + "\n";
+  out += "reads " + text::FormatBytes(plan.bytes_read) + ", writes " + text::FormatBytes(plan.bytes_written);
+  if (plan.bytes_cloned > 0) out += ", clones " + text::FormatBytes(plan.bytes_cloned);
+  return out + " in " + Plural(plan.steps, "step") + "\n" + NeedsText(plan.needs) + "Nothing was written (dry run).\n";
+}
+
+std::string RenderConverted(const ConvertReport& report, const std::string& target) {
+  using Seconds = std::chrono::duration<double>;
+  const auto duration = std::chrono::duration_cast<std::chrono::nanoseconds>(Seconds(report.seconds));
+  std::string out =
+      NameOf(target) + ": " + Plural(report.tensors, "tensor") + " and " + Plural(report.objects, "object") + ", ";
+  out += text::FormatBytes(report.plan.bytes_written) + ", written in " + text::FormatDuration(duration) + " (" +
+         text::FormatRate(report.plan.bytes_written, duration) + ")";
+  if (report.left_out > 0) out += "; " + Plural(report.left_out, "damaged entry") + " left out";
+  return out + "\n";
+}
+
+}  // namespace dcpctl::report

@@ -1,0 +1,239 @@
+#include "report/inspect_text.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "report/measure.h"
+#include "report/value.h"
+#include "text/display.h"
+#include "text/numbers.h"
+#include "text/table.h"
+
+namespace dcpctl::report {
+namespace {
+
+using text::Align;
+using text::FormatBytes;
+using text::FormatCount;
+
+text::TableOptions TableStyle(const TextStyle& style, size_t indent = 0) {
+  text::TableOptions options{.width = style.width, .header = true, .indent = indent, .style = {}};
+  if (style.color) {
+    options.style = [style](std::string_view cell, size_t row, size_t /*column*/) {
+      return row == text::kHeaderRow ? Paint(cell, Ink::kBold, style) : std::string(cell);
+    };
+  }
+  return options;
+}
+
+std::string FindDetail(const Catalog& catalog, std::string_view name) {
+  const auto found = std::find_if(catalog.details.begin(), catalog.details.end(),
+                                  [&](const auto& detail) { return detail.first == name; });
+  return found == catalog.details.end() ? "" : found->second;
+}
+
+std::string TransformText(const Catalog& catalog, uint32_t chain) {
+  std::string joined;
+  for (const std::string& transform : catalog.transform_chains[chain])
+    joined += (joined.empty() ? "" : " ") + transform;
+  return joined;
+}
+
+bool HasTransforms(const Catalog& catalog) { return catalog.transform_chains.size() > 1; }
+
+// The empty string is a legal key.
+std::string KeyText(const std::string& key) { return key.empty() ? "\"\"" : key; }
+
+std::string FileName(const Catalog& catalog, uint32_t file) {
+  if (file >= catalog.files.size()) return "";  // the metadata says no place for it: there is a finding
+  return catalog.files[file].path.empty() ? catalog.root.filename().string() : catalog.files[file].path;
+}
+
+std::string RankText(const Catalog& catalog) {
+  std::set<uint64_t> ranks;
+  for (const SourceFile& file : catalog.files) {
+    if (file.rank && file.referenced) ranks.insert(*file.rank);
+  }
+  return ranks.empty() ? "" : ", " + Plural(ranks.size(), "rank");
+}
+
+// All that is known and not said elsewhere.
+std::string RenderDetails(const Catalog& catalog) {
+  std::string lines;
+  for (const auto& [name, value] : catalog.details)
+    lines += "  " + text::Printable(name) + ": " + text::Printable(value) + "\n";
+  return lines;
+}
+
+std::string NoteOf(const SourceFile& file) {
+  if (file.missing) return "missing";
+  if (file.bytes == 0) return "empty";
+  if (!file.referenced) return "not referenced";
+  return file.entries == 0 ? "metadata" : "";
+}
+
+std::vector<const SourceFile*> FilesByRank(const Catalog& catalog) {
+  std::vector<const SourceFile*> files;
+  for (const SourceFile& file : catalog.files) files.push_back(&file);
+  const auto order = [](const SourceFile* file) {
+    return std::tuple(!file->rank.has_value(), file->rank.value_or(0), file->bucket.value_or(0),
+                      std::string_view(file->path));
+  };
+  std::sort(files.begin(), files.end(), [&](const SourceFile* a, const SourceFile* b) { return order(a) < order(b); });
+  return files;
+}
+
+// The name that shows most: of the last rank, with a counter above zero if there is one.
+std::string ExplainNames(const std::vector<const SourceFile*>& files) {
+  const SourceFile* example = nullptr;
+  for (const SourceFile* file : files) {
+    if (file->rank && file->bucket && (!example || *file->bucket > 0 || *example->bucket == 0)) example = file;
+  }
+  if (!example) return "";
+  return "\n" + text::Printable(example->path) + " is what rank " + std::to_string(*example->rank) +
+         " of the save wrote as its file number " + std::to_string(*example->bucket) +
+         ", counting from 0.\n"
+         "A rank writes one file for each writer thread, or one for each entry. Any number\n"
+         "of files is fine, and so are empty ones.\n";
+}
+
+void AddField(std::string& out, std::string_view name, const std::string& value, const TextStyle& style) {
+  static constexpr size_t kNameColumns = 15;
+  out += Paint(name, Ink::kBold, style) + std::string(kNameColumns - name.size(), ' ') + value + "\n";
+}
+
+std::string PathText(const KeyPath& path) {
+  std::string joined;
+  for (const PathElement& element : path) {
+    const auto* name = std::get_if<std::string>(&element);
+    joined += (joined.empty() ? "" : " / ") +
+              (name ? text::Printable(KeyText(*name)) : "[" + std::to_string(std::get<uint64_t>(element)) + "]");
+  }
+  return joined;
+}
+
+std::string ChunkTable(const Catalog& catalog, const Tensor& tensor, const TextStyle& style) {
+  std::vector<text::Column> columns = {
+      {"BOX"}, {"FILE", Align::kLeft, true}, {"OFFSET", Align::kRight}, {"LENGTH", Align::kRight}};
+  if (HasTransforms(catalog)) columns.push_back({"TRANSFORMS"});
+  text::Table table(std::move(columns));
+  for (const Chunk& chunk : catalog.ChunksOf(tensor)) {
+    table.AddRow({ToString(catalog.BoxOf(tensor, chunk)), FileName(catalog, chunk.file), std::to_string(chunk.offset),
+                  std::to_string(chunk.length), TransformText(catalog, chunk.transforms)});
+  }
+  return table.Render(TableStyle(style));
+}
+
+}  // namespace
+
+std::string RenderTotals(const InspectReport& report, const TextStyle& style) {
+  const Catalog& catalog = report.catalog;
+  const InspectTotals& totals = report.totals;
+  std::string first = Paint(text::Printable(catalog.root.string()) + ":", Ink::kBold, style);
+  first += catalog.format == Format::kDcp ? " DCP checkpoint" : " torch.save file";
+  if (const std::string version = FindDetail(catalog, "version"); !version.empty())
+    first += ", version " + text::Printable(version);
+  if (const std::string writer = FindDetail(catalog, "written_by"); !writer.empty())
+    first += ", written by " + text::Printable(writer);
+  first += RankText(catalog);
+  std::string second = Plural(totals.tensors, "tensor") + " in " + Plural(totals.chunks, "chunk") + ", " +
+                       Plural(totals.objects, "object");
+  second += "; " + Plural(totals.elements, "element") + ", " + FormatBytes(totals.bytes);
+  second += "; " + Plural(totals.files, "file") + ", " + FormatBytes(totals.file_bytes);
+  std::string third;
+  if (const std::string others = FindDetail(catalog, "other_attributes"); !others.empty()) {
+    third = "other attributes in the metadata: " + text::Printable(others) + "\n";
+  }
+  return first + "\n" + second + "\n" + third;
+}
+
+std::string RenderTable(const InspectReport& report, const TextStyle& style) {
+  const Catalog& catalog = report.catalog;
+  std::vector<text::Column> columns = {
+      {"KEY", Align::kLeft, true}, {"DTYPE"}, {"SHAPE"}, {"BYTES", Align::kRight}, {"CHUNKS", Align::kRight}};
+  if (HasTransforms(catalog)) columns.push_back({"TRANSFORMS"});
+  text::Table table(std::move(columns));
+  for (const EntryRef entry : catalog.entries) {
+    if (entry.is_tensor) {
+      const Tensor& tensor = catalog.tensors[entry.index];
+      const uint32_t chain = tensor.chunk_count == 0 ? 0 : catalog.ChunksOf(tensor)[0].transforms;
+      table.AddRow({KeyText(tensor.key), std::string(Name(tensor.dtype)), ToString(DimsView(tensor.shape)),
+                    FormatBytes(BytesOf(tensor)), FormatCount(tensor.chunk_count), TransformText(catalog, chain)});
+    } else {
+      const Object& object = catalog.objects[entry.index];
+      table.AddRow({KeyText(object.key), "object", "", FormatBytes(object.length), "",
+                    TransformText(catalog, object.transforms)});
+    }
+  }
+  return RenderTotals(report, style) + "\n" + table.Render(TableStyle(style));
+}
+
+std::string RenderFiles(const InspectReport& report, const TextStyle& style) {
+  const std::vector<const SourceFile*> files = FilesByRank(report.catalog);
+  text::Table table({{"FILE", Align::kLeft, true},
+                     {"RANK", Align::kRight},
+                     {"NUMBER", Align::kRight},
+                     {"ENTRIES", Align::kRight},
+                     {"BYTES", Align::kRight},
+                     {"NOTE"}});
+  for (const SourceFile* file : files) {
+    table.AddRow({file->path.empty() ? report.catalog.root.filename().string() : file->path,
+                  file->rank ? std::to_string(*file->rank) : "", file->bucket ? std::to_string(*file->bucket) : "",
+                  FormatCount(file->entries), FormatBytes(file->bytes), NoteOf(*file)});
+  }
+  return RenderTotals(report, style) + RenderDetails(report.catalog) + "\n" + table.Render(TableStyle(style)) +
+         ExplainNames(files);
+}
+
+std::string RenderChunks(const InspectReport& report, const TextStyle& style) {
+  const Catalog& catalog = report.catalog;
+  std::vector<text::Column> columns = {
+      {"KEY", Align::kLeft, true}, {"BOX"}, {"FILE"}, {"OFFSET", Align::kRight}, {"LENGTH", Align::kRight}};
+  if (HasTransforms(catalog)) columns.push_back({"TRANSFORMS"});
+  text::Table table(std::move(columns));
+  const auto add = [&](const std::string& key, std::string box, const auto& record) {
+    table.AddRow({KeyText(key), std::move(box), FileName(catalog, record.file), std::to_string(record.offset),
+                  std::to_string(record.length), TransformText(catalog, record.transforms)});
+  };
+  for (const EntryRef entry : catalog.entries) {
+    if (!entry.is_tensor) {
+      add(catalog.objects[entry.index].key, "object", catalog.objects[entry.index]);
+      continue;
+    }
+    const Tensor& tensor = catalog.tensors[entry.index];
+    for (const Chunk& chunk : catalog.ChunksOf(tensor)) add(tensor.key, ToString(catalog.BoxOf(tensor, chunk)), chunk);
+  }
+  return RenderTotals(report, style) + "\n" + table.Render(TableStyle(style));
+}
+
+std::string RenderEntry(const InspectReport& report, const TextStyle& style) {
+  if (!report.entry) return "";
+  const Catalog& catalog = report.catalog;
+  std::string out;
+  AddField(out, "key", text::Printable(KeyText(catalog.KeyOf(*report.entry))), style);
+  if (report.entry->is_tensor) {
+    const Tensor& tensor = catalog.tensors[report.entry->index];
+    AddField(out, "path", PathText(tensor.path), style);
+    AddField(out, "dtype", std::string(Name(tensor.dtype)), style);
+    AddField(out, "shape", ToString(DimsView(tensor.shape)), style);
+    AddField(out, "bytes", FormatCount(BytesOf(tensor)), style);
+    AddField(out, "requires_grad", tensor.requires_grad ? "true" : "false", style);
+    AddField(out, "chunks", FormatCount(tensor.chunk_count), style);
+    return out + "\n" + ChunkTable(catalog, tensor, style);
+  }
+  const Object& object = catalog.objects[report.entry->index];
+  AddField(out, "path", PathText(object.path), style);
+  if (object.value) AddField(out, "type", text::Printable(pickle::TypeName(object.value->document.root())), style);
+  AddField(out, "stored",
+           Plural(object.length, "byte") + " at " + std::to_string(object.offset) + " of " +
+               text::Printable(FileName(catalog, object.file)),
+           style);
+  if (const std::string transforms = TransformText(catalog, object.transforms); !transforms.empty())
+    AddField(out, "transforms", text::Printable(transforms), style);
+  if (object.value) AddField(out, "value", ValueText(object.value->document.root()), style);
+  return out;
+}
+
+}  // namespace dcpctl::report

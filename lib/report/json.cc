@@ -1,0 +1,159 @@
+#include "report/json.h"
+
+#include "report/json_writer.h"
+#include "report/measure.h"
+#include "report/value.h"
+
+namespace dcpctl::report {
+namespace {
+
+Json PathJson(const KeyPath& path) {
+  Json list = Json::array();
+  for (const PathElement& element : path) {
+    std::visit([&](const auto& part) { list.push_back(part); }, element);
+  }
+  return list;
+}
+
+Json DimsJson(DimsView dims) { return Json(std::vector<uint64_t>(dims.begin(), dims.end())); }
+
+Json FindingJson(const Finding& finding) {
+  Json json = {{"id", finding.id}, {"severity", Name(finding.severity)}};
+  if (!finding.file.empty()) json["file"] = finding.file;
+  if (finding.offset) json["offset"] = *finding.offset;
+  if (!finding.key.empty()) json["key"] = finding.key;
+  json["message"] = finding.message;
+  if (!finding.advice.empty()) json["advice"] = finding.advice;
+  return json;
+}
+
+void WriteFindings(const Findings& findings, JsonWriter& writer) {
+  writer.BeginList("findings");
+  for (const Finding& finding : findings) writer.Item(FindingJson(finding));
+  writer.EndList();
+}
+
+// Place of a record: shared by chunks and objects.
+void AddRecord(const Catalog& catalog, uint32_t file, uint64_t offset, uint64_t length, uint32_t transforms,
+               Json& json) {
+  if (file < catalog.files.size()) json["file"] = catalog.files[file].path;  // else there is a finding
+  json["offset"] = offset;
+  json["length"] = length;
+  if (!catalog.transform_chains[transforms].empty()) json["transforms"] = catalog.transform_chains[transforms];
+}
+
+Json ChunkJson(const Catalog& catalog, const Tensor& tensor, const Chunk& chunk) {
+  const BoxView box = catalog.BoxOf(tensor, chunk);
+  Json json = {{"offsets", DimsJson(box.offsets)}, {"sizes", DimsJson(box.sizes)}};
+  AddRecord(catalog, chunk.file, chunk.offset, chunk.length, chunk.transforms, json);
+  return json;
+}
+
+Json TensorJson(const Catalog& catalog, const Tensor& tensor) {
+  Json json = {{"key", tensor.key},
+               {"path", PathJson(tensor.path)},
+               {"kind", "tensor"},
+               {"dtype", Name(tensor.dtype)},
+               {"shape", DimsJson(tensor.shape)}};
+  json["bytes"] = BytesOf(tensor);
+  json["requires_grad"] = tensor.requires_grad;
+  json["chunks"] = Json::array();
+  for (const Chunk& chunk : catalog.ChunksOf(tensor)) json["chunks"].push_back(ChunkJson(catalog, tensor, chunk));
+  return json;
+}
+
+Json ObjectJson(const Catalog& catalog, const Object& object) {
+  Json json = {{"key", object.key}, {"path", PathJson(object.path)}, {"kind", "object"}};
+  if (object.value) {
+    json["type"] = pickle::TypeName(object.value->document.root());
+    json["value"] = ValueJson(object.value->document.root());
+  }
+  AddRecord(catalog, object.file, object.offset, object.length, object.transforms, json);
+  return json;
+}
+
+Json FileJson(const SourceFile& file) {
+  Json json = {{"path", file.path}, {"bytes", file.bytes}};
+  if (file.rank) json["rank"] = *file.rank;
+  if (file.bucket) json["bucket"] = *file.bucket;
+  json["entries"] = file.entries;
+  json["referenced"] = file.referenced;
+  if (file.missing) json["missing"] = true;
+  return json;
+}
+
+Json TotalsJson(const InspectTotals& totals) {
+  return {{"tensors", totals.tensors},      {"objects", totals.objects}, {"chunks", totals.chunks},
+          {"elements", totals.elements},    {"bytes", totals.bytes},     {"files", totals.files},
+          {"file_bytes", totals.file_bytes}};
+}
+
+Json DetailJson(const Catalog& catalog) {
+  Json json = Json::object();
+  for (const auto& [name, text] : catalog.details) json[name] = text;
+  return json;
+}
+
+void WritePlanFields(const PlanSummary& plan, JsonWriter& writer) {
+  writer.BeginList("outputs");
+  for (const PlanOutput& output : plan.outputs) writer.Item({{"path", output.path}, {"bytes", output.bytes}});
+  writer.EndList();
+  writer.Field("bytes_read", plan.bytes_read);
+  writer.Field("bytes_written", plan.bytes_written);
+  writer.Field("bytes_cloned", plan.bytes_cloned);
+  writer.Field("steps", plan.steps);
+  writer.Field("needs", {{"tensor_math", plan.needs.tensor_math}, {"mpi", plan.needs.mpi}, {"cuda", plan.needs.cuda}});
+  WriteFindings(plan.findings, writer);
+}
+
+}  // namespace
+
+void WriteInspectJson(const InspectReport& report, std::ostream& out) {
+  const Catalog& catalog = report.catalog;
+  JsonWriter writer(out);
+  writer.Field("schema", "dcpctl.inspect/1");
+  writer.Field("path", catalog.root.string());
+  writer.Field("format", Name(catalog.format));
+  writer.Field("format_detail", DetailJson(catalog));
+  writer.Field("totals", TotalsJson(report.totals));
+  const auto write_entry = [&](EntryRef entry) {
+    writer.Item(entry.is_tensor ? TensorJson(catalog, catalog.tensors[entry.index])
+                                : ObjectJson(catalog, catalog.objects[entry.index]));
+  };
+  writer.BeginList("entries");
+  if (report.entry) {
+    write_entry(*report.entry);
+  } else {
+    for (const EntryRef entry : catalog.entries) write_entry(entry);
+  }
+  writer.EndList();
+  writer.BeginList("files");
+  for (const SourceFile& file : catalog.files) writer.Item(FileJson(file));
+  writer.EndList();
+  WriteFindings(catalog.findings, writer);
+  writer.End();
+}
+
+void WritePlanJson(const PlanSummary& plan, std::ostream& out) {
+  JsonWriter writer(out);
+  writer.Field("schema", "dcpctl.plan/1");
+  WritePlanFields(plan, writer);
+  writer.End();
+}
+
+void WriteConvertJson(const ConvertReport& report, const std::string& source, const std::string& target,
+                      std::ostream& out) {
+  JsonWriter writer(out);
+  writer.Field("schema", "dcpctl.convert/1");
+  writer.Field("source", source);
+  writer.Field("target", target);
+  writer.Field("tensors", report.tensors);
+  writer.Field("objects", report.objects);
+  writer.Field("bytes", report.tensor_bytes);
+  writer.Field("left_out", report.left_out);
+  writer.Field("seconds", report.seconds);
+  WritePlanFields(report.plan, writer);
+  writer.End();
+}
+
+}  // namespace dcpctl::report

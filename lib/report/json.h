@@ -1,0 +1,23 @@
+// Results as JSON documents with a "schema" field; within a schema's number fields are added, never renamed.
+// Integers are exact.
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "dcpctl/convert.h"
+#include "dcpctl/inspect.h"
+
+namespace dcpctl::report {
+
+// "dcpctl.inspect/1". With an entry asked for, `entries` holds that one only, and its value.
+void WriteInspectJson(const InspectReport& report, std::ostream& out);
+
+// "dcpctl.plan/1": what a dry run would write.
+void WritePlanJson(const PlanSummary& plan, std::ostream& out);
+
+// "dcpctl.convert/1": what a run has written.
+void WriteConvertJson(const ConvertReport& report, const std::string& source, const std::string& target,
+                      std::ostream& out);
+
+}  // namespace dcpctl::report
