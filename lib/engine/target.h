@@ -51,7 +51,7 @@ class FileTarget final : public Target {
 // One output.
 class StreamTarget final : public Target {
  public:
-  StreamTarget(io::Sink& sink, std::stop_token stop) : sink_(sink), stop_(std::move(stop)) {}
+  StreamTarget(io::Sink& sink, std::stop_token stop) : sink_(sink), stop_(std::move(stop)) { sink_.StopWhen(stop_); }
   Result<void> Begin(uint64_t number) override;
   Result<void> Write(uint32_t output, uint64_t offset, std::span<const std::byte> bytes) override;
   void End(uint64_t number, bool ok) override;

@@ -1,10 +1,13 @@
 #include "io/sink.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <utility>
 
 #include "base/result.h"
 #include "io/errno_text.h"
@@ -15,6 +18,15 @@ namespace dcpctl::io {
 namespace {
 
 constexpr size_t kMaxWriteBytes = size_t{1} << 30;  // see transfer.cc
+// A pipe that poll() calls writable takes this much without blocking.
+constexpr size_t kPipeBytes = PIPE_BUF;
+constexpr int kLookForStopMs = 100;
+
+// Whether a write may wait for somebody to read.
+bool IsPipe(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+}
 
 class FileSink final : public Sink {
  public:
@@ -38,11 +50,16 @@ class FileSink final : public Sink {
 class StreamSink final : public Sink {
  public:
   StreamSink(const SystemCalls& calls, int fd, std::string name)
-      : calls_(calls), fd_(calls, fd), name_(std::move(name)) {}
+      : calls_(calls), fd_(calls, fd), name_(std::move(name)), is_pipe_(IsPipe(fd)) {}
+
+  void StopWhen(std::stop_token stop) override { stop_ = std::move(stop); }
 
   Result<void> Write(std::span<const std::byte> bytes) override {
+    const bool may_wait = is_pipe_ && stop_.stop_possible();
     while (!bytes.empty()) {
-      const ssize_t put = calls_.Write(fd_.get(), bytes.data(), std::min(bytes.size(), kMaxWriteBytes));
+      if (may_wait) DCPCTL_TRY(WaitForReader());
+      const ssize_t put =
+          calls_.Write(fd_.get(), bytes.data(), std::min(bytes.size(), may_wait ? kPipeBytes : kMaxWriteBytes));
       if (put > 0) {
         written_ += static_cast<uint64_t>(put);
         bytes = bytes.subspan(static_cast<size_t>(put));
@@ -65,6 +82,15 @@ class StreamSink final : public Sink {
   [[nodiscard]] const std::string& name() const override { return name_; }
 
  private:
+  Result<void> WaitForReader() {
+    pollfd waiting{.fd = fd_.get(), .events = POLLOUT, .revents = 0};
+    while (!stop_.stop_requested()) {
+      // Anything but silence, errors too, is for the write itself to find out.
+      if (::poll(&waiting, 1, kLookForStopMs) > 0) return {};
+    }
+    return Fail(ErrorKind::kCancelled, "stopped before the end");
+  }
+
   // Nothing, when the write is worth another try.
   Result<void> Recover(int err) {
     if (err == EINTR) return {};
@@ -80,6 +106,8 @@ class StreamSink final : public Sink {
   const SystemCalls& calls_;
   UniqueFd fd_;
   std::string name_;
+  const bool is_pipe_;
+  std::stop_token stop_;
   uint64_t written_ = 0;
 };
 

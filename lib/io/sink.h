@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "dcpctl/error.h"
@@ -17,6 +18,8 @@ class WriteFile;
 class Sink {
  public:
   virtual ~Sink() = default;
+  // From now on a Write that waits for a reader gives up soon after `stop` asks for it: kCancelled.
+  virtual void StopWhen(std::stop_token /*stop*/) {}
   // Appends all of `bytes`. Errors: kIo with the place written to.
   virtual Result<void> Write(std::span<const std::byte> bytes) = 0;
   // No Write after this. Reports what the system reports only on closing. Does not commit a WriteFile.

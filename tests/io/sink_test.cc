@@ -7,7 +7,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "io/file_system.h"
 #include "support/faulty_calls.h"
@@ -86,6 +91,36 @@ TEST(StreamSink, WaitsForANonBlockingReader) {
   Value(sink->Finish());
   reader.join();
   EXPECT_EQ(seen, text);
+}
+
+TEST(StreamSink, GivesUpOnAStalledReaderWhenStopped) {
+  Pipe pipe;
+  std::stop_source stop;
+  const auto sink = NewStreamSink(pipe.writer, "pipe");
+  sink->StopWhen(stop.get_token());
+  std::jthread later([&stop] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop.request_stop();
+  });
+  const std::vector<std::byte> more_than_a_pipe_holds(size_t{4} << 20);
+  EXPECT_EQ(ErrorOf(sink->Write(more_than_a_pipe_holds)).kind(), ErrorKind::kCancelled);
+}
+
+TEST(StreamSink, WritesAllToAReaderThatReadsWhileItMayBeStopped) {
+  Pipe pipe;
+  std::stop_source stop;
+  std::string got;
+  std::jthread reader([&] { got = pipe.ReadAll(); });
+  {
+    const auto sink = NewStreamSink(pipe.writer, "pipe");
+    sink->StopWhen(stop.get_token());
+    const std::string text(300'000, 'x');
+    ASSERT_TRUE(sink->Write(BytesOf(text + "end")));
+    EXPECT_EQ(sink->written(), text.size() + 3);
+    ASSERT_TRUE(sink->Finish());
+  }
+  reader.join();
+  EXPECT_EQ(got, std::string(300'000, 'x') + "end");
 }
 
 TEST(StreamSink, SaysThatTheReaderHasGone) {
