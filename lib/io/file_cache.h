@@ -27,7 +27,8 @@ struct CachedPath {
 // Thread-safe. The file system must outlive it.
 class FileCache {
  public:
-  FileCache(FileSystem& files, std::vector<CachedPath> paths, size_t max_open = 32);
+  // Holds up to `max_open` files open, the most recently used ones; 0: a fair part of what the process may.
+  FileCache(FileSystem& files, std::vector<CachedPath> paths, size_t max_open = 0);
 
   // Stays readable as long as the pointer is held, also after the cache has let it go.
   Result<std::shared_ptr<const ReadFile>> Open(uint32_t index);
@@ -38,6 +39,7 @@ class FileCache {
   struct Slot {
     CachedPath path;
     std::shared_ptr<const ReadFile> file;
+    std::list<uint32_t>::iterator age;  // in by_age_, while `file` is there
     bool used = false;
   };
 

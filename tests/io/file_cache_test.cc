@@ -51,6 +51,18 @@ TEST_F(FileCacheTest, ClosesTheOldestAndKeepsWhatIsHeld) {
   EXPECT_EQ(Opened("/d/a"), 2);
 }
 
+TEST_F(FileCacheTest, KeepsWhatIsUsedOverWhatIsNot) {
+  FileCache cache(files_, Paths(), 2);
+  Value(cache.Open(0));
+  Value(cache.Open(1));
+  Value(cache.Open(0));
+  Value(cache.Open(2));  // takes the place of 1
+  Value(cache.Open(0));
+  EXPECT_EQ(Opened("/d/a"), 1);
+  Value(cache.Open(1));
+  EXPECT_EQ(Opened("/d/b"), 2);
+}
+
 TEST_F(FileCacheTest, NoticesAChangeBetweenTwoOpens) {
   FileCache cache(files_, Paths(), 1);
   Value(cache.Open(0));
