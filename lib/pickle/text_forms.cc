@@ -1,5 +1,6 @@
 #include "pickle/text_forms.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 

@@ -30,7 +30,9 @@ def _name(cls):
 
 def tensor_bytes(t):
     """The elements of a dense tensor in row-major order, as bytes."""
-    t = t.detach().resolve_conj().resolve_neg().cpu().contiguous()
+    # A copy: of one element, any stride counts as contiguous.
+    t = (t.detach().resolve_conj().resolve_neg().cpu()
+         .clone(memory_format=torch.contiguous_format))
     if t.numel() == 0:
         return b""
     return t.reshape(-1).view(torch.uint8).numpy().tobytes()
