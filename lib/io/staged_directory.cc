@@ -23,6 +23,7 @@ std::filesystem::path WithoutSlash(std::filesystem::path target) {
 }  // namespace
 
 void RemoveTree(FileSystem& files, const std::filesystem::path& directory) {
+  if (files.RemoveFile(directory)) return;  // a link
   const auto listing = files.ListDirectory(directory, {.recursive = true});
   if (listing) {
     // Names are sorted, so what is in a folder comes after it.
@@ -56,9 +57,9 @@ StagedDirectory::~StagedDirectory() {
 
 Result<void> StagedDirectory::Commit(bool replace) {
   DCPCTL_TRY(files_->SyncDirectory(path_));
-  // An empty directory makes way for any other.
-  (void)files_->RemoveDirectory(target_).has_value();
-  auto published = files_->Rename(path_, target_, false);
+  // Of what exists, this takes the place of an empty directory alone; the other says why nothing else will do.
+  auto published = files_->Rename(path_, target_, true);
+  if (!published) published = files_->Rename(path_, target_, false);
   std::filesystem::path old;
   if (!published && replace && published.error().kind() == ErrorKind::kExists) {
     old = ParentOf(target_) / FreshName(target_.filename().string());

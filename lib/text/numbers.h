@@ -19,9 +19,9 @@ std::string FormatDuration(std::chrono::nanoseconds duration);
 // "1.4 GiB/s"; "-" when no time has passed.
 std::string FormatRate(uint64_t bytes, std::chrono::nanoseconds duration);
 
-// "4096", "256MiB", "1G", "1.5GiB", "64 kb": a decimal number, at most one space and a unit B, K, M, G, T or P, upper or
-// lower case, with or without "i" and "B"; all are powers of 1024. A result that is not a whole number of bytes is rounded down.
-// kUsage, quoting the text, for everything else and for 2^64 and above.
+// "4096", "256MiB", "1G", "1.5GiB", "64 kb": a decimal number, at most one space and a unit B, K, M, G, T or P, upper
+// or lower case, with or without "i" and "B"; all are powers of 1024. A result that is not a whole number of bytes is
+// rounded down. kUsage, quoting the text, for everything else and for 2^64 and above.
 Result<uint64_t> ParseSize(std::string_view text);
 
 }  // namespace dcpctl::text

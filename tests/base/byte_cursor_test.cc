@@ -9,9 +9,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-ByteCursor CursorOn(std::string_view bytes, uint64_t base = 0) {
-  return {"f", std::as_bytes(std::span(bytes)), base};
-}
+ByteCursor CursorOn(std::string_view bytes, uint64_t base = 0) { return {"f", std::as_bytes(std::span(bytes)), base}; }
 
 TEST(ByteCursor, ReadsLittleEndianFields) {
   const std::string_view bytes =

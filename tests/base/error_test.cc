@@ -12,8 +12,7 @@ TEST(Error, PrintsPlaceMessageContextAndAdvice) {
                           .In("chunk [0]")
                           .In("tensor \"w\"")
                           .Advise("copy it again");
-  EXPECT_EQ(error.ToString(),
-            "a.distcp:0x4a2c0: error: signature is 0x0 (chunk [0]; tensor \"w\")\n  copy it again");
+  EXPECT_EQ(error.ToString(), "a.distcp:0x4a2c0: error: signature is 0x0 (chunk [0]; tensor \"w\")\n  copy it again");
   EXPECT_EQ(error.Text(), "signature is 0x0 (chunk [0]; tensor \"w\")");
   EXPECT_EQ(error.message(), "signature is 0x0");
   EXPECT_EQ(error.kind(), ErrorKind::kCorrupt);

@@ -141,7 +141,8 @@ TEST(ParallelFor, TurnsExceptionsIntoErrors) {
     }));
     EXPECT_EQ(error.kind(), ErrorKind::kInternal);
     EXPECT_EQ(error.message(), "thrown");
-    EXPECT_EQ(ErrorOf(ParallelFor(4, jobs, {}, [](uint64_t) -> Result<void> { throw 7; })).kind(), ErrorKind::kInternal);
+    EXPECT_EQ(ErrorOf(ParallelFor(4, jobs, {}, [](uint64_t) -> Result<void> { throw 7; })).kind(),
+              ErrorKind::kInternal);
   }
 }
 

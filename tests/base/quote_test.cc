@@ -21,7 +21,9 @@ TEST(Escape, ShowsControlCharacters) {
 }
 
 TEST(Escape, ShowsBrokenUtf8ByteByByte) {
-  EXPECT_EQ(Escape("a\xff" "b"), "a\\xffb");
+  EXPECT_EQ(Escape("a\xff"
+                   "b"),
+            "a\\xffb");
   EXPECT_EQ(Escape("\xe6\xa8"), "\\xe6\\xa8");
   EXPECT_EQ(Escape("\x80x"), "\\x80x");
 }

@@ -107,7 +107,9 @@ TEST(Cloner, LeavesRegionsAloneThatAreNotClonedWhole) {
   // Row-major but for the second chunk.
   MemoryFileSystem files;
   Sample sample(72, kPlace);
-  sample.Add("mixed", DType::kInt8, {200, 1000}, {{.box = {{0, 0}, {100, 1000}}, .place_in_block = kPlace}, {.box = {{100, 0}, {100, 1000}}, .strides = {1, 100}}});
+  sample.Add("mixed", DType::kInt8, {200, 1000},
+             {{.box = {{0, 0}, {100, 1000}}, .place_in_block = kPlace},
+              {.box = {{100, 0}, {100, 1000}}, .strides = {1, 100}}});
   sample.Add("whole", DType::kInt8, {100'000}, {{.box = {{0}, {100'000}}, .place_in_block = kPlace}});
   const Plan plan = sample.Store(files);
   BufferFile out(plan.outputs[0].bytes);

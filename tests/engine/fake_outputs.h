@@ -36,7 +36,8 @@ class BufferFile final : public io::WriteFile {
 
   Result<void> WriteAt(uint64_t offset, std::span<const std::byte> bytes) override;
   // As the contract of WriteFile says: false off block boundaries.
-  Result<bool> CloneRange(const io::ReadFile& source, uint64_t source_offset, uint64_t offset, uint64_t length) override;
+  Result<bool> CloneRange(const io::ReadFile& source, uint64_t source_offset, uint64_t offset,
+                          uint64_t length) override;
   Result<void> Allocate(uint64_t bytes) override;
   void StartWriteback(uint64_t /*offset*/, uint64_t /*length*/) override {}
   Result<void> Commit(bool /*replace*/) override { return {}; }
@@ -77,8 +78,10 @@ struct RunSettings {
   Observer* observer = nullptr;
 };
 
-Result<engine::RunOutcome> RunToFile(io::FileSystem& files, const Plan& plan, io::WriteFile& out, const RunSettings& settings = {});
-Result<engine::RunOutcome> RunToStream(io::FileSystem& files, const Plan& plan, io::Sink& out, const RunSettings& settings = {});
+Result<engine::RunOutcome> RunToFile(io::FileSystem& files, const Plan& plan, io::WriteFile& out,
+                                     const RunSettings& settings = {});
+Result<engine::RunOutcome> RunToStream(io::FileSystem& files, const Plan& plan, io::Sink& out,
+                                       const RunSettings& settings = {});
 
 // Compares long strings without printing them.
 testing::AssertionResult SameBytes(const std::string& found, const std::string& expected);

@@ -65,7 +65,8 @@ TEST(RangeDigest, GivesNothingAfterAnOverlap) {
     const std::string text = RandomText(random, Pick(random, 2, 200));
     auto ranges = RandomRanges(random, text.size(), Pick(random, 1, 20));
     const uint64_t begin = Pick(random, 0, text.size() - 1);
-    ranges.insert(ranges.begin() + static_cast<std::ptrdiff_t>(Pick(random, 0, ranges.size())), {begin, Pick(random, begin + 1, text.size())});
+    ranges.insert(ranges.begin() + static_cast<std::ptrdiff_t>(Pick(random, 0, ranges.size())),
+                  {begin, Pick(random, begin + 1, text.size())});
     RangeDigest digest;
     for (const auto& range : ranges) Add(digest, text, range.first, range.second);
     EXPECT_EQ(digest.Whole(text.size()), std::nullopt);

@@ -51,7 +51,8 @@ TEST(Runner, WritesTheSameBytesWhateverTheThreadsMemoryAndTarget) {
 }
 
 TEST(Runner, WritesRandomCheckpoints) {
-  constexpr DType kDTypes[] = {DType::kUInt8, DType::kFloat16, DType::kFloat32, DType::kInt64, DType::kComplex64, DType::kComplex128};
+  constexpr DType kDTypes[] = {DType::kUInt8, DType::kFloat16,   DType::kFloat32,
+                               DType::kInt64, DType::kComplex64, DType::kComplex128};
   Random random(81);
   for (uint32_t round = 0; round < 12; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
@@ -63,7 +64,11 @@ TEST(Runner, WritesRandomCheckpoints) {
       if (!shape.empty() && Pick(random, 0, 2) == 0) shape[Pick(random, 0, shape.size() - 1)] = Pick(random, 1, 9000);
       std::vector<StoredChunk> chunks;
       for (const Box& box : test::RandomTiling(random, shape, Pick(random, 0, 8))) {
-        StoredChunk chunk{.box = box, .strides = RowMajorStrides(box.sizes), .first_element = Pick(random, 0, 3), .big_endian = Pick(random, 0, 3) == 0, .crc_known = Pick(random, 0, 3) != 0};
+        StoredChunk chunk{.box = box,
+                          .strides = RowMajorStrides(box.sizes),
+                          .first_element = Pick(random, 0, 3),
+                          .big_endian = Pick(random, 0, 3) == 0,
+                          .crc_known = Pick(random, 0, 3) != 0};
         if (Pick(random, 0, 2) == 0) std::reverse(chunk.strides.begin(), chunk.strides.end());
         if (Pick(random, 0, 5) == 0) chunk.codec = Pick(random, 0, 1) == 0 ? Codec::kZstd : Codec::kDeflate;
         chunks.push_back(std::move(chunk));
@@ -71,7 +76,8 @@ TEST(Runner, WritesRandomCheckpoints) {
       sample.Add("t" + std::to_string(t), kDTypes[Pick(random, 0, std::size(kDTypes) - 1)], shape, chunks);
     }
     const Plan plan = sample.Store(files);
-    const test::RunSettings settings{.jobs = static_cast<unsigned>(Pick(random, 1, 5)), .memory_bytes = Pick(random, 4, 20) * kMiB};
+    const test::RunSettings settings{.jobs = static_cast<unsigned>(Pick(random, 1, 5)),
+                                     .memory_bytes = Pick(random, 4, 20) * kMiB};
     BufferFile file(plan.outputs[0].bytes);
     Value(RunToFile(files, plan, file, settings));
     ASSERT_TRUE(SameBytes(file.bytes(), sample.expected()));
@@ -123,7 +129,8 @@ TEST(Runner, WritesSeveralOutputsFromSharedSources) {
   BufferFile outputs[] = {BufferFile(1'003'000), BufferFile(1'003'000)};
   FileTarget target({&outputs[0], &outputs[1]});
   const Schedule schedule = Value(MakeSchedule(plan, {.jobs = 3}));
-  const RunOutcome outcome = Value(RunPlan({.plan = plan, .schedule = schedule, .files = files, .target = target, .scratch_directory = "/"}));
+  const RunOutcome outcome =
+      Value(RunPlan({.plan = plan, .schedule = schedule, .files = files, .target = target, .scratch_directory = "/"}));
   for (uint64_t half = 0; half < 2; ++half) {
     std::string expected = sample.data(0).substr(half * 1'000'000, 1'000'000);
     for (uint64_t row = 0; row < 100; ++row) expected += sample.data(1).substr(row * 60 + half * 30, 30);

@@ -18,7 +18,8 @@ constexpr uint64_t kBlock = 4096;
 
 std::string Deflate(const std::string& bytes) {
   z_stream stream{};
-  if (deflateInit2(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::runtime_error("deflateInit2");
+  if (deflateInit2(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::runtime_error("deflateInit2");
   std::string out(deflateBound(&stream, bytes.size()) + 16, '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
@@ -81,11 +82,17 @@ void Sample::Add(std::string key, DType dtype, const Dims& shape, const std::vec
   const uint64_t item = ItemBytes(dtype);
   const Dims to_strides = RowMajorStrides(shape);
   std::string data(*Numel(shape) * item, '\0');
-  Tensor tensor{.key = key, .path = {key}, .dtype = dtype, .shape = shape, .first_chunk = catalog_.chunks.size(), .chunk_count = chunks.size()};
+  Tensor tensor{.key = key,
+                .path = {key},
+                .dtype = dtype,
+                .shape = shape,
+                .first_chunk = catalog_.chunks.size(),
+                .chunk_count = chunks.size()};
   for (StoredChunk chunk : chunks) {
     if (chunk.strides.empty()) chunk.strides = RowMajorStrides(chunk.box.sizes);
     std::string storage = RandomBytes(IsEmpty(chunk.box.view()) ? 0 : StorageElements(chunk) * item);
-    if (chunk.codec != Codec::kNone) std::fill(storage.begin(), storage.begin() + static_cast<std::ptrdiff_t>(storage.size() / 2), 'z');
+    if (chunk.codec != Codec::kNone)
+      std::fill(storage.begin(), storage.begin() + static_cast<std::ptrdiff_t>(storage.size() / 2), 'z');
     ForEachPosition(chunk.box.sizes, [&](DimsView at) {
       std::string element = storage.substr((chunk.first_element + Dot(at, chunk.strides)) * item, item);
       if (chunk.big_endian) SwapTheLongWay(element, SwapUnit(dtype));
@@ -112,10 +119,15 @@ void Sample::AddPlain(std::string key, DType dtype, const Dims& shape, const std
 StoredTensor Sample::AppendStorage(uint32_t file, const std::string& storage, const StoredChunk& chunk, Chunk& record) {
   std::string& contents = contents_[file];
   contents += RandomBytes(Pick(random_, 1, 20));
-  if (chunk.place_in_block) contents.append((*chunk.place_in_block + 2 * kBlock - contents.size() % kBlock) % kBlock, '.');
-  StoredTensor stored{.offset = contents.size(), .bytes = storage.size(), .first_element = chunk.first_element,
-                      .crc = PlainCrc(storage) ^ chunk.crc_error, .crc_known = chunk.crc_known,
-                      .big_endian = chunk.big_endian, .codec = chunk.codec};
+  if (chunk.place_in_block)
+    contents.append((*chunk.place_in_block + 2 * kBlock - contents.size() % kBlock) % kBlock, '.');
+  StoredTensor stored{.offset = contents.size(),
+                      .bytes = storage.size(),
+                      .first_element = chunk.first_element,
+                      .crc = PlainCrc(storage) ^ chunk.crc_error,
+                      .crc_known = chunk.crc_known,
+                      .big_endian = chunk.big_endian,
+                      .codec = chunk.codec};
   record.offset = contents.size();
   switch (chunk.codec) {
     case Codec::kNone: contents += storage; break;
@@ -144,7 +156,8 @@ void Sample::Damage(uint64_t chunk, uint64_t pos) {
 
 Place Sample::PlaceOf(uint64_t index) const {
   const Chunk& chunk = catalog_.chunks[index];
-  return {.file = "/ckpt/" + catalog_.files[chunk.file].path, .offset = chunk.stored.codec == Codec::kZstd ? chunk.offset : chunk.stored.offset};
+  return {.file = "/ckpt/" + catalog_.files[chunk.file].path,
+          .offset = chunk.stored.codec == Codec::kZstd ? chunk.offset : chunk.stored.offset};
 }
 
 Literal Sample::Header(uint64_t tensor, uint64_t offset, bool with_crc) const {
@@ -153,7 +166,8 @@ Literal Sample::Header(uint64_t tensor, uint64_t offset, bool with_crc) const {
     header.holes.push_back({.pos = header.bytes.size(), .region = static_cast<uint32_t>(tensor)});
     header.bytes += "????";
   }
-  if (region_place_) header.bytes.append((*region_place_ + 2 * kBlock - (offset + header.bytes.size()) % kBlock) % kBlock, '_');
+  if (region_place_)
+    header.bytes.append((*region_place_ + 2 * kBlock - (offset + header.bytes.size()) % kBlock) % kBlock, '_');
   return header;
 }
 
@@ -178,7 +192,8 @@ Plan Sample::Store(MemoryFileSystem& files, bool crc_first) {
     expected_ += header;
     planner.AddTensor(output, expected_.size(), catalog_.tensors[t]);
     expected_ += data_[t];
-    literals.push_back({.output = output, .offset = expected_.size(), .bytes = "????;", .holes = {{.pos = 0, .region = t}}});
+    literals.push_back(
+        {.output = output, .offset = expected_.size(), .bytes = "????;", .holes = {{.pos = 0, .region = t}}});
     expected_ += crc + ";";
   }
   directory.offset = expected_.size();
@@ -203,14 +218,20 @@ Sample MixedSample() {
   sample.AddPlain("grid", DType::kInt64, {123, 457}, GridTiling(Dims{123, 457}, Dims{3, 5}));
   sample.AddPlain("cuts", DType::kUInt8, {33, 71, 64}, GridTiling(Dims{33, 71, 64}, Dims{3, 2, 4}));
   sample.Add("transposed", DType::kFloat32, {900, 700}, {{.box = {{0, 0}, {900, 700}}, .strides = {1, 900}}});
-  sample.Add("channels last", DType::kFloat16, {6, 16, 24, 24}, {{.box = {{0, 0, 0, 0}, {6, 16, 24, 24}}, .strides = {9216, 1, 384, 16}}});
-  sample.Add("view", DType::kInt32, {40, 50}, {{.box = {{0, 0}, {40, 50}}, .strides = {200, 2}, .first_element = 77, .spare_elements = 9}});
+  sample.Add("channels last", DType::kFloat16, {6, 16, 24, 24},
+             {{.box = {{0, 0, 0, 0}, {6, 16, 24, 24}}, .strides = {9216, 1, 384, 16}}});
+  sample.Add("view", DType::kInt32, {40, 50},
+             {{.box = {{0, 0}, {40, 50}}, .strides = {200, 2}, .first_element = 77, .spare_elements = 9}});
   sample.Add("expanded", DType::kFloat64, {30, 40}, {{.box = {{0, 0}, {30, 40}}, .strides = {0, 1}}});
-  sample.Add("big-endian", DType::kComplex64, {64, 65}, {{.box = {{0, 0}, {64, 65}}, .strides = {1, 64}, .big_endian = true}});
+  sample.Add("big-endian", DType::kComplex64, {64, 65},
+             {{.box = {{0, 0}, {64, 65}}, .strides = {1, 64}, .big_endian = true}});
   sample.Add("scalar", DType::kFloat32, {}, {{.box = {}}});
   sample.Add("nothing", DType::kFloat32, {3, 0}, {{.box = {{0, 0}, {3, 0}}}});
-  sample.Add("deflated", DType::kFloat32, {200, 900}, {{.box = {{0, 0}, {100, 900}}, .codec = Codec::kDeflate}, {.box = {{100, 0}, {100, 900}}}});
-  sample.Add("zstd", DType::kInt16, {500, 600}, {{.box = {{0, 0}, {500, 300}}, .codec = Codec::kZstd}, {.box = {{0, 300}, {500, 300}}, .strides = {1, 500}, .codec = Codec::kZstd}});
+  sample.Add("deflated", DType::kFloat32, {200, 900},
+             {{.box = {{0, 0}, {100, 900}}, .codec = Codec::kDeflate}, {.box = {{100, 0}, {100, 900}}}});
+  sample.Add("zstd", DType::kInt16, {500, 600},
+             {{.box = {{0, 0}, {500, 300}}, .codec = Codec::kZstd},
+              {.box = {{0, 300}, {500, 300}}, .strides = {1, 500}, .codec = Codec::kZstd}});
   sample.Add("unchecked", DType::kBool, {77}, {{.box = {{0}, {77}}, .crc_known = false, .crc_error = 1}});
   return sample;
 }

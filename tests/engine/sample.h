@@ -20,12 +20,12 @@ namespace dcpctl::test {
 // How a box of a tensor is stored. Overlapping strides are fine: the elements that share a place are then equal.
 struct StoredChunk {
   Box box;
-  Dims strides = {};               // none: row-major
+  Dims strides = {};  // none: row-major
   uint64_t first_element = 0;
-  uint64_t spare_elements = 0;     // of the storage, behind those used
+  uint64_t spare_elements = 0;  // of the storage, behind those used
   bool big_endian = false;
   bool crc_known = true;
-  uint32_t crc_error = 0;          // flips bits of the recorded CRC
+  uint32_t crc_error = 0;  // flips bits of the recorded CRC
   Codec codec = Codec::kNone;
   std::optional<uint64_t> place_in_block = {};  // of the storage's first byte in the file, modulo 4096
 };

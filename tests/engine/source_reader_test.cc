@@ -67,7 +67,8 @@ TEST_F(SourceReaderTest, ReadsPlainSourcesInPlace) {
 
 TEST_F(SourceReaderTest, DecodesOnceIntoMemoryWhileTheBudgetLasts) {
   Open(OneChunkEach({Codec::kDeflate, Codec::kZstd}), 2 * kBytes);
-  for (const uint32_t source : {0u, 1u, 0u, 1u}) EXPECT_EQ(Read(source, 59'000, 1000), sample_->data(source).substr(59'000));
+  for (const uint32_t source : {0u, 1u, 0u, 1u})
+    EXPECT_EQ(Read(source, 59'000, 1000), sample_->data(source).substr(59'000));
   EXPECT_EQ(Scratches(), 0u);
   EXPECT_EQ(reader_->bytes_read(), sample_->chunk(0).stored.encoded_bytes + sample_->chunk(1).length);
 }

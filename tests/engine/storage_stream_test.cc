@@ -38,10 +38,13 @@ TEST_P(StorageStream, GivesTheStorageInOrder) {
   EXPECT_EQ(text, sample_.data(0));
 }
 
-TEST_P(StorageStream, DigestsTheStorage) { EXPECT_EQ(Value(DigestStorage(*file_, storage_)), test::PlainCrc(sample_.data(0))); }
+TEST_P(StorageStream, DigestsTheStorage) {
+  EXPECT_EQ(Value(DigestStorage(*file_, storage_)), test::PlainCrc(sample_.data(0)));
+}
 
 TEST_P(StorageStream, PassesErrorsOfTheSinkOn) {
-  const Error error = ErrorOf(StreamStorage(*file_, storage_, [](auto) -> Result<void> { return Fail(ErrorKind::kIo, "full"); }));
+  const Error error =
+      ErrorOf(StreamStorage(*file_, storage_, [](auto) -> Result<void> { return Fail(ErrorKind::kIo, "full"); }));
   EXPECT_EQ(error.kind(), ErrorKind::kIo);
 }
 
@@ -57,14 +60,18 @@ TEST_P(StorageStream, FailsForACutFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EachCodec, StorageStream, testing::Values(Codec::kNone, Codec::kDeflate, Codec::kZstd),
-                         [](const auto& param) { return std::string(std::array{"Plain", "Zstd", "Deflate"}[static_cast<size_t>(param.param)]); });
+                         [](const auto& param) {
+                           return std::string(std::array{"Plain", "Zstd", "Deflate"}[static_cast<size_t>(param.param)]);
+                         });
 
 TEST(StorageStreamLimits, RefuseARecordThatDecodesToMuchMore) {
   test::Sample sample(42);
   sample.Add("x", DType::kInt8, {4'000'000}, {{.box = {{0}, {4'000'000}}, .codec = Codec::kZstd}});
   const auto view = test::BytesOf(sample.contents(0));
   const MemorySource file("file", {view.begin(), view.end()});
-  EncodedStorage storage{.stored = sample.chunk(0).stored, .record_offset = sample.chunk(0).offset, .record_length = sample.chunk(0).length};
+  EncodedStorage storage{.stored = sample.chunk(0).stored,
+                         .record_offset = sample.chunk(0).offset,
+                         .record_length = sample.chunk(0).length};
   storage.stored.bytes = 1000;
   EXPECT_EQ(ErrorOf(DigestStorage(file, storage)).kind(), ErrorKind::kLimit);
 }
@@ -76,7 +83,9 @@ TEST(StorageStreamLimits, RefuseARecordThatDecodesToLess) {
     sample.Add("x", DType::kInt8, {5000}, {{.box = {{0}, {5000}}, .codec = codec}});
     const auto view = test::BytesOf(sample.contents(0));
     const MemorySource file("file", {view.begin(), view.end()});
-    EncodedStorage storage{.stored = sample.chunk(0).stored, .record_offset = sample.chunk(0).offset, .record_length = sample.chunk(0).length};
+    EncodedStorage storage{.stored = sample.chunk(0).stored,
+                           .record_offset = sample.chunk(0).offset,
+                           .record_length = sample.chunk(0).length};
     storage.stored.bytes = 6000;
     EXPECT_EQ(ErrorOf(DigestStorage(file, storage)).kind(), ErrorKind::kCorrupt);
   }

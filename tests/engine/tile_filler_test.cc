@@ -99,11 +99,17 @@ std::vector<StoredChunk> Plain(const std::vector<Box>& boxes) {
   return chunks;
 }
 
-TEST_F(TileFillerTest, JoinsRowShards) { FillOne(DType::kFloat32, {50, 30}, Plain(test::GridTiling(Dims{50, 30}, Dims{4, 1}))); }
+TEST_F(TileFillerTest, JoinsRowShards) {
+  FillOne(DType::kFloat32, {50, 30}, Plain(test::GridTiling(Dims{50, 30}, Dims{4, 1})));
+}
 
-TEST_F(TileFillerTest, JoinsColumnShards) { FillOne(DType::kBFloat16, {50, 30}, Plain(test::GridTiling(Dims{50, 30}, Dims{1, 4}))); }
+TEST_F(TileFillerTest, JoinsColumnShards) {
+  FillOne(DType::kBFloat16, {50, 30}, Plain(test::GridTiling(Dims{50, 30}, Dims{1, 4})));
+}
 
-TEST_F(TileFillerTest, JoinsAGrid) { FillOne(DType::kInt64, {50, 30}, Plain(test::GridTiling(Dims{50, 30}, Dims{3, 4}))); }
+TEST_F(TileFillerTest, JoinsAGrid) {
+  FillOne(DType::kInt64, {50, 30}, Plain(test::GridTiling(Dims{50, 30}, Dims{3, 4})));
+}
 
 TEST_F(TileFillerTest, JoinsCutsInThreeDimensions) {
   FillOne(DType::kUInt8, {13, 11, 17}, Plain(test::GridTiling(Dims{13, 11, 17}, Dims{3, 2, 4})));
@@ -119,8 +125,10 @@ TEST_F(TileFillerTest, ReadsChannelsLast) {
 }
 
 TEST_F(TileFillerTest, ReadsViewsWithOffsetsAndGaps) {
-  FillOne(DType::kInt32, {10, 9}, {{.box = {{0, 0}, {10, 9}}, .strides = {50, 3}, .first_element = 13, .spare_elements = 5}});
-  FillOne(DType::kInt32, {10, 9}, {{.box = {{0, 0}, {10, 9}}, .strides = {9, 1}, .first_element = 4, .spare_elements = 100}});
+  FillOne(DType::kInt32, {10, 9},
+          {{.box = {{0, 0}, {10, 9}}, .strides = {50, 3}, .first_element = 13, .spare_elements = 5}});
+  FillOne(DType::kInt32, {10, 9},
+          {{.box = {{0, 0}, {10, 9}}, .strides = {9, 1}, .first_element = 4, .spare_elements = 100}});
 }
 
 TEST_F(TileFillerTest, RepeatsElementsOfStrideZero) {
@@ -134,19 +142,25 @@ TEST_F(TileFillerTest, ReadsWindowsThatOverlap) {
 }
 
 TEST_F(TileFillerTest, SwapsBytesOfTheOtherOrder) {
-  for (const DType dtype : {DType::kUInt8, DType::kFloat16, DType::kFloat32, DType::kFloat64, DType::kComplex32, DType::kComplex64, DType::kComplex128}) {
+  for (const DType dtype : {DType::kUInt8, DType::kFloat16, DType::kFloat32, DType::kFloat64, DType::kComplex32,
+                            DType::kComplex64, DType::kComplex128}) {
     FillOne(dtype, {9, 10}, {{.box = {{0, 0}, {9, 10}}, .big_endian = true}});
-    FillOne(dtype, {9, 10}, {{.box = {{0, 0}, {9, 4}}, .strides = {1, 9}, .big_endian = true}, {.box = {{0, 4}, {9, 6}}}});
+    FillOne(dtype, {9, 10},
+            {{.box = {{0, 0}, {9, 4}}, .strides = {1, 9}, .big_endian = true}, {.box = {{0, 4}, {9, 6}}}});
   }
 }
 
-TEST_F(TileFillerTest, ReadsTheOneElementOfA0dTensor) { FillOne(DType::kFloat32, {}, {{.box = {}, .first_element = 2}}); }
+TEST_F(TileFillerTest, ReadsTheOneElementOfA0dTensor) {
+  FillOne(DType::kFloat32, {}, {{.box = {}, .first_element = 2}});
+}
 
 TEST_F(TileFillerTest, HasNothingToDoForNoElements) { FillOne(DType::kFloat32, {3, 0}, {{.box = {{0, 0}, {3, 0}}}}); }
 
 TEST_F(TileFillerTest, TakesEncodedSourcesForPlainOnes) {
   for (const Codec codec : {Codec::kDeflate, Codec::kZstd}) {
-    FillOne(DType::kFloat32, {30, 20}, {{.box = {{0, 0}, {30, 5}}, .codec = codec}, {.box = {{0, 5}, {30, 15}}, .strides = {1, 30}, .big_endian = true, .codec = codec}});
+    FillOne(DType::kFloat32, {30, 20},
+            {{.box = {{0, 0}, {30, 5}}, .codec = codec},
+             {.box = {{0, 5}, {30, 15}}, .strides = {1, 30}, .big_endian = true, .codec = codec}});
   }
 }
 
@@ -160,7 +174,10 @@ TEST_F(TileFillerTest, FillsRandomTensorsFromRandomChunks) {
       const Dims shape = test::RandomShape(random, 4, 9);
       std::vector<StoredChunk> chunks;
       for (const Box& box : test::RandomTiling(random, shape, Pick(random, 0, 12))) {
-        StoredChunk chunk{.box = box, .first_element = Pick(random, 0, 2) * Pick(random, 0, 20), .spare_elements = Pick(random, 0, 3), .big_endian = Pick(random, 0, 3) == 0};
+        StoredChunk chunk{.box = box,
+                          .first_element = Pick(random, 0, 2) * Pick(random, 0, 20),
+                          .spare_elements = Pick(random, 0, 3),
+                          .big_endian = Pick(random, 0, 3) == 0};
         chunk.strides = RowMajorStrides(box.sizes);
         switch (Pick(random, 0, 3)) {
           case 0: break;
@@ -194,7 +211,12 @@ TEST_F(TileFillerTest, ReadsWideStrides) {
     Dims shape;
     Dims strides;
   };
-  for (const auto& [shape, strides] : std::vector<Case>{{{300, 40}, {1, 3000}}, {{40, 500}, {1, 45}}, {{3, 5000}, {1, 3}}, {{2000}, {17}}, {{300}, {5000}}, {{300, 2}, {2000, 1}}}) {
+  for (const auto& [shape, strides] : std::vector<Case>{{{300, 40}, {1, 3000}},
+                                                        {{40, 500}, {1, 45}},
+                                                        {{3, 5000}, {1, 3}},
+                                                        {{2000}, {17}},
+                                                        {{300}, {5000}},
+                                                        {{300, 2}, {2000, 1}}}) {
     FillOne(DType::kFloat32, shape, {{.box = {Dims(shape.size(), 0), shape}, .strides = strides}});
   }
 }
@@ -205,7 +227,8 @@ TEST_F(TileFillerTest, ReadsTheBytesOfContiguousSourcesOnce) {
   Open(std::move(sample));
   std::vector<std::byte> scratch(65'536);
   std::vector<std::byte> out(12'800);
-  for (uint64_t half = 0; half < 2; ++half) Value(filler_->Fill(0, half * 6400, std::span(out).subspan(half * 6400, 6400), scratch));
+  for (uint64_t half = 0; half < 2; ++half)
+    Value(filler_->Fill(0, half * 6400, std::span(out).subspan(half * 6400, 6400), scratch));
   Value(filler_->VerifySources(0, scratch));
   EXPECT_EQ(reader_->bytes_read(), 12'800u);
 }
@@ -245,7 +268,8 @@ TEST_F(Checksums, AreComparedForEachChunk) {
 TEST_F(Checksums, CoverBytesBetweenThoseThatAreUsed) {
   for (const uint64_t scratch_bytes : {64, 70'000}) {
     Sample sample(66);
-    sample.Add("x", DType::kInt32, {10, 9}, {{.box = {{0, 0}, {10, 9}}, .strides = {50, 3}, .first_element = 13, .spare_elements = 5}});
+    sample.Add("x", DType::kInt32, {10, 9},
+               {{.box = {{0, 0}, {10, 9}}, .strides = {50, 3}, .first_element = 13, .spare_elements = 5}});
     sample.Damage(0, 5);  // before the first element
     const Place place = sample.PlaceOf(0);
     Open(std::move(sample));

@@ -121,8 +121,7 @@ TEST_P(OpenBeneath, RefusesWhatIsNotARegularFile) {
   EXPECT_EQ(ErrorOf(Open("fifo")).message(), "is a FIFO, expected a regular file");
   EXPECT_EQ(ErrorOf(Open("sub")).message(), "is a directory, expected a regular file");
   EXPECT_EQ(ErrorOf(Open("sub")).kind(), ErrorKind::kUnsupported);
-  EXPECT_EQ(ErrorOf(files_->OpenBeneath("/dev", "null")).message(),
-            "is a character device, expected a regular file");
+  EXPECT_EQ(ErrorOf(files_->OpenBeneath("/dev", "null")).message(), "is a character device, expected a regular file");
 }
 
 TEST_P(OpenBeneath, RefusesSockets) {

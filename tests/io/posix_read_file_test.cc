@@ -111,8 +111,8 @@ TEST_F(PosixReadFile, NoticesANewSize) {
 
 TEST_F(PosixReadFile, NoticesANewModificationTime) {
   const auto file = Open();
-  std::filesystem::last_write_time(directory_ / "f", std::filesystem::file_time_type::clock::now() -
-                                                         std::chrono::hours(1));
+  std::filesystem::last_write_time(directory_ / "f",
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
   const Error error = ErrorOf(file->CheckUnchanged());
   EXPECT_EQ(error.kind(), ErrorKind::kMismatch);
   EXPECT_NE(error.message().find("modification time"), std::string::npos);

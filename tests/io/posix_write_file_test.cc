@@ -83,8 +83,7 @@ TEST_F(PosixWriteFile, ReplacesOnlyWhenAsked) {
   directory_.Put("out", "old");
   const Error error = ErrorOf(Create()->Commit(false));
   EXPECT_EQ(error.kind(), ErrorKind::kExists);
-  EXPECT_EQ(error.ToString(),
-            (directory_ / "out").string() + ": error: already exists\n  use --force to replace it");
+  EXPECT_EQ(error.ToString(), (directory_ / "out").string() + ": error: already exists\n  use --force to replace it");
   EXPECT_EQ(directory_.Contents("out"), "old");
   const auto file = Create();
   Value(file->WriteAt(0, BytesOf("new")));

@@ -5,7 +5,9 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "support/memory_file_system.h"
@@ -18,13 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 using test::ErrorOf;
 using test::Value;
-using ::testing::ElementsAre;
 using ::testing::StartsWith;
 using Names = std::set<std::string>;
 
 void Write(FileSystem& files, const fs::path& path, std::string_view bytes) {
   const auto file = Value(files.CreateTemp(path));
-  Value(file->Write(0, test::BytesOf(bytes)));
+  Value(file->WriteAt(0, test::BytesOf(bytes)));
   Value(file->Commit(false));
 }
 
@@ -98,12 +99,11 @@ TEST_F(StagedDirectoryTest, TakesANameWithASlash) {
 TEST_F(StagedDirectoryTest, TakesANameInTheCurrentFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(folder_.path());
-  StagedDirectory staged = Stage("");  // only to have the files of it
-  StagedDirectory here = Value(StagedDirectory::Make(*files_, "ckpt"));
-  EXPECT_TRUE(fs::exists(folder_.path() / here.path()));
-  Value(here.Commit(false));
+  StagedDirectory staged = Value(StagedDirectory::Make(*files_, "ckpt"));
+  EXPECT_TRUE(fs::exists(folder_.path() / staged.path()));
+  Value(staged.Commit(false));
   fs::current_path(before);
-  EXPECT_TRUE(fs::is_directory(folder_ / "ckpt"));
+  EXPECT_EQ(folder_.Names(), Names{"ckpt"});
 }
 
 TEST_F(StagedDirectoryTest, NeedsAFolder) {
@@ -183,7 +183,7 @@ class StagedDirectoryFaults : public testing::TestWithParam<Before> {
     for (const char* name : {"data", ".metadata"}) {
       auto file = files.CreateTemp(staged->path() / name);
       if (!file) return Fail(std::move(file).error());
-      if (auto written = (*file)->Write(0, test::BytesOf("new")); !written) return written;
+      if (auto written = (*file)->WriteAt(0, test::BytesOf("new")); !written) return written;
       if (auto committed = (*file)->Commit(false); !committed) return committed;
     }
     return staged->Commit(GetParam() == Before::kFull);
@@ -203,7 +203,7 @@ class StagedDirectoryFaults : public testing::TestWithParam<Before> {
            !files.Contents("/out/ckpt/old");
   }
   static bool IsOld(test::MemoryFileSystem& files) {
-    const auto listing = files.ListDirectory("/out/ckpt");
+    const auto listing = files.ListDirectory("/out/ckpt", {});
     if (GetParam() == Before::kNothing) return !listing;
     if (GetParam() == Before::kEmpty) return listing && listing->empty();
     return files.Contents("/out/ckpt/old") == "old" && listing && listing->size() == 1;
@@ -226,7 +226,7 @@ TEST_P(StagedDirectoryFaults, LeaveTheOldOrTheNew) {
     SCOPED_TRACE("call " + std::to_string(call) + ": " + files->calls().at(call));
     files->SetFaults({});
     EXPECT_TRUE(IsNew(*files) || (!result && IsOld(*files)));
-    const auto left = Value(files->ListDirectory("/out"));
+    const auto left = Value(files->ListDirectory("/out", {}));
     if (!result) {
       EXPECT_LE(left.size(), 1U);
     }
@@ -249,7 +249,7 @@ TEST_P(StagedDirectoryFaults, DeathLosesNothing) {
       }
       if (IsNew(*files) || IsOld(*files)) continue;
       ASSERT_EQ(GetParam(), Before::kFull);
-      EXPECT_FALSE(files->ListDirectory("/out/ckpt"));
+      EXPECT_FALSE(files->ListDirectory("/out/ckpt", {}));
       size_t copies = 0;
       for (const std::string& path : files->Paths()) copies += path.ends_with("/old") || path.ends_with("/data");
       EXPECT_GE(copies, 1U);
@@ -264,12 +264,17 @@ TEST_P(StagedDirectoryFaults, SuccessIsDurable) {
   EXPECT_TRUE(IsNew(*files));
 }
 
+std::string NameOf(const testing::TestParamInfo<Before>& info) {
+  switch (info.param) {
+    case Before::kNothing: return "Nothing";
+    case Before::kEmpty: return "EmptyOne";
+    case Before::kFull: return "FullOne";
+  }
+  return "";
+}
+
 INSTANTIATE_TEST_SUITE_P(All, StagedDirectoryFaults, testing::Values(Before::kNothing, Before::kEmpty, Before::kFull),
-                         [](const auto& info) {
-                           return std::string(info.param == Before::kNothing ? "Nothing"
-                                              : info.param == Before::kEmpty ? "EmptyOne"
-                                                                             : "FullOne");
-                         });
+                         NameOf);
 
 }  // namespace
 }  // namespace dcpctl::io

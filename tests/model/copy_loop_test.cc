@@ -51,7 +51,8 @@ TEST(CopyLoop, WalksWhatPlainIndexingWalks) {
     // Often the strides of a real layout, which is what merging is for.
     if (test::Pick(random, 0, 2) != 0) {
       from_strides = RowMajorStrides(sizes);
-      if (sizes.size() >= 2 && test::Pick(random, 0, 1) != 0) std::swap(from_strides[0], from_strides[sizes.size() - 1]);
+      if (sizes.size() >= 2 && test::Pick(random, 0, 1) != 0)
+        std::swap(from_strides[0], from_strides[sizes.size() - 1]);
     }
     Dims around = sizes;  // the tensor that the box is cut from
     if (!around.empty()) around[test::Pick(random, 0, around.size() - 1)] += test::Pick(random, 0, 3);

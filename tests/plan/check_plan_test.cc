@@ -18,7 +18,8 @@ Plan GoodPlan() {
   const uint32_t output = planner.AddOutput("out.pt", 8 + 96 + 12);
   planner.AddLiteral({.output = output, .offset = 0, .bytes = "headhead", .holes = {}});
   const uint32_t region = planner.AddTensor(output, 8, builder.catalog().tensors[0]);
-  planner.AddLiteral({.output = output, .offset = 104, .bytes = std::string(12, 't'), .holes = {{.pos = 4, .region = region}}});
+  planner.AddLiteral(
+      {.output = output, .offset = 104, .bytes = std::string(12, 't'), .holes = {{.pos = 4, .region = region}}});
   return std::move(planner).Finish();
 }
 
@@ -35,16 +36,19 @@ std::string Refusal(const std::function<void(Plan&)>& breaks) {
   return checked.error().message();
 }
 
-#define EXPECT_REFUSED(message, ...) EXPECT_NE(Refusal([](Plan & p) { __VA_ARGS__; }).find(message), std::string::npos)
+#define EXPECT_REFUSED(message, ...) EXPECT_NE(Refusal([](Plan& p) { __VA_ARGS__; }).find(message), std::string::npos)
 
 TEST(CheckPlan, AcceptsAGoodPlan) { test::Value(CheckPlan(GoodPlan())); }
 
 TEST(CheckPlan, AcceptsAnEmptyPlan) { test::Value(CheckPlan(Plan{})); }
 
-TEST(CheckPlan, RefusesAGapBetweenOutputs) { EXPECT_REFUSED("bytes up to", ++p.literals[1].offset, ++p.outputs[0].bytes); }
+TEST(CheckPlan, RefusesAGapBetweenOutputs) {
+  EXPECT_REFUSED("bytes up to", ++p.literals[1].offset, ++p.outputs[0].bytes);
+}
 
 TEST(CheckPlan, RefusesAGapAtTheStart) {
-  EXPECT_REFUSED("bytes up to 0", ++p.literals[0].offset, ++p.regions[0].offset, ++p.literals[1].offset, ++p.outputs[0].bytes);
+  EXPECT_REFUSED("bytes up to 0", ++p.literals[0].offset, ++p.regions[0].offset, ++p.literals[1].offset,
+                 ++p.outputs[0].bytes);
 }
 
 TEST(CheckPlan, RefusesBytesWrittenTwice) { EXPECT_REFUSED("bytes up to", --p.regions[0].offset); }
@@ -96,7 +100,8 @@ TEST(CheckPlan, RefusesASourceOutsideItsFile) {
 
 TEST(CheckPlan, LooksAtTheEncodedBytesOfEncodedSources) {
   EXPECT_REFUSED("outside", p.sources[0].stored.codec = Codec::kDeflate, p.sources[0].stored.encoded_bytes = 873);
-  EXPECT_REFUSED("outside", p.sources[0].stored.codec = Codec::kZstd, p.sources[0].record_offset = 900, p.sources[0].record_length = 101);
+  EXPECT_REFUSED("outside", p.sources[0].stored.codec = Codec::kZstd, p.sources[0].record_offset = 900,
+                 p.sources[0].record_length = 101);
   Plan plan = GoodPlan();
   plan.sources[0].stored.codec = Codec::kZstd;
   plan.sources[0].stored.offset = 5000;  // in the decoded record

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/plan/sample_catalog.h"
 #include "support/result.h"
+#include "tests/plan/sample_catalog.h"
 
 namespace dcpctl {
 namespace {

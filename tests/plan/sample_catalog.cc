@@ -11,7 +11,8 @@ uint32_t CatalogBuilder::AddFile(std::string path, uint64_t bytes) {
 
 uint32_t CatalogBuilder::AddTensor(std::string key, DType dtype, Dims shape) {
   const auto index = static_cast<uint32_t>(catalog_.tensors.size());
-  catalog_.tensors.push_back({.key = key, .path = {key}, .dtype = dtype, .shape = std::move(shape), .first_chunk = catalog_.chunks.size()});
+  catalog_.tensors.push_back(
+      {.key = key, .path = {key}, .dtype = dtype, .shape = std::move(shape), .first_chunk = catalog_.chunks.size()});
   catalog_.entries.push_back({.is_tensor = true, .index = index});
   return index;
 }

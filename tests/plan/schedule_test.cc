@@ -32,9 +32,15 @@ class PlanMaker {
   void Region(const Dims& shape, uint32_t item_bytes, Dims strides = {}, Codec codec = Codec::kNone) {
     const uint64_t bytes = *Numel(shape) * item_bytes;
     if (strides.empty()) strides = RowMajorStrides(shape);
-    plan_.regions.push_back({.output = 0, .offset = Advance(bytes), .bytes = bytes, .item_bytes = item_bytes,
-                             .rank = static_cast<uint32_t>(shape.size()), .shape = Add(shape),
-                             .first_piece = plan_.pieces.size(), .piece_count = 1, .key = "r"});
+    plan_.regions.push_back({.output = 0,
+                             .offset = Advance(bytes),
+                             .bytes = bytes,
+                             .item_bytes = item_bytes,
+                             .rank = static_cast<uint32_t>(shape.size()),
+                             .shape = Add(shape),
+                             .first_piece = plan_.pieces.size(),
+                             .piece_count = 1,
+                             .key = "r"});
     plan_.sources.push_back({.stored = {.bytes = bytes, .codec = codec}, .strides = Add(strides)});
     const uint64_t dims = Add(Dims(2 * shape.size(), 0));
     Add(shape);
@@ -112,7 +118,8 @@ TEST(Schedule, CoversRandomPlansInOrderWithBoxesAndWithinItsMemory) {
   for (int round = 0; round < 200; ++round) {
     PlanMaker maker;
     for (uint64_t i = Pick(random, 1, 12); i > 0; --i) {
-      if (Pick(random, 0, 2) == 0) maker.Literal(std::string(Pick(random, 0, 1) != 0 ? Pick(random, 0, 200) : 2 * kMiB, 'l'));
+      if (Pick(random, 0, 2) == 0)
+        maker.Literal(std::string(Pick(random, 0, 1) != 0 ? Pick(random, 0, 200) : 2 * kMiB, 'l'));
       Dims shape = test::RandomShape(random, 4, 9);
       if (!shape.empty()) shape[Pick(random, 0, shape.size() - 1)] = Pick(random, 0, 40'000);
       Dims strides = RowMajorStrides(shape);
@@ -188,7 +195,9 @@ TEST(Schedule, TakesLargerTilesOfTransposedSources) {
 }
 
 TEST(Schedule, CutsAHugeRegionIntoABoundedNumberOfTasks) {
-  for (const Dims& shape : std::vector<Dims>{{uint64_t{1} << 42}, {uint64_t{1} << 20, (uint64_t{1} << 22) + 1}, {(uint64_t{1} << 21) + 1, 3, uint64_t{1} << 19}}) {
+  for (const Dims& shape : std::vector<Dims>{{uint64_t{1} << 42},
+                                             {uint64_t{1} << 20, (uint64_t{1} << 22) + 1},
+                                             {(uint64_t{1} << 21) + 1, 3, uint64_t{1} << 19}}) {
     PlanMaker maker;
     maker.Region(shape, 4);
     const Plan plan = maker.Take();

@@ -65,8 +65,7 @@ class FaultyCalls final : public io::SystemCalls {
   int CloneRange(int to, int from, uint64_t from_offset, uint64_t length, uint64_t to_offset) const override {
     return Fails("CloneRange") ? -1 : SystemCalls::CloneRange(to, from, from_offset, length, to_offset);
   }
-  int RenameAt2(int from_directory, const char* from, int to_directory, const char* to,
-                unsigned flags) const override {
+  int RenameAt2(int from_directory, const char* from, int to_directory, const char* to, unsigned flags) const override {
     return Fails("RenameAt2") ? -1 : SystemCalls::RenameAt2(from_directory, from, to_directory, to, flags);
   }
   int LinkAt(int from_directory, const char* from, int to_directory, const char* to) const override {

@@ -85,10 +85,26 @@ TEST(FormatRate, DividesAndSurvivesNoTime) {
 
 TEST(ParseSize, TakesNumbersAndUnits) {
   const std::vector<std::pair<std::string_view, uint64_t>> sizes = {
-      {"0", 0},          {"4096", 4096},     {"12B", 12},        {"1K", kKi},       {"1k", kKi},
-      {"1KB", kKi},      {"1KiB", kKi},      {"1kib", kKi},      {"1Ki", kKi},      {"256MiB", 256 * kMi},
-      {"1G", kGi},       {"64 kb", 64 * kKi}, {"2T", 2 * kKi * kGi}, {"1P", kMi * kGi}, {"1.5GiB", 3 * kGi / 2},
-      {"0.1K", 102},     {"0.5", 0},         {"1.999", 1},       {"007M", 7 * kMi}, {"0.0009765625K", 1},
+      {"0", 0},
+      {"4096", 4096},
+      {"12B", 12},
+      {"1K", kKi},
+      {"1k", kKi},
+      {"1KB", kKi},
+      {"1KiB", kKi},
+      {"1kib", kKi},
+      {"1Ki", kKi},
+      {"256MiB", 256 * kMi},
+      {"1G", kGi},
+      {"64 kb", 64 * kKi},
+      {"2T", 2 * kKi * kGi},
+      {"1P", kMi * kGi},
+      {"1.5GiB", 3 * kGi / 2},
+      {"0.1K", 102},
+      {"0.5", 0},
+      {"1.999", 1},
+      {"007M", 7 * kMi},
+      {"0.0009765625K", 1},
       {"16383.99999999999999999999P", 16384 * kMi * kGi - 1},
       {"18446744073709551615", std::numeric_limits<uint64_t>::max()},
   };
@@ -96,9 +112,19 @@ TEST(ParseSize, TakesNumbersAndUnits) {
 }
 
 TEST(ParseSize, RefusesEverythingElse) {
-  for (const std::string_view text :
-       {"", " ", "K", "-1", "+1", " 1", "1 ", "1x", "1E", "1KK", "1KiBs", "1bi", "1iB", "1.", ".5", "1.K", "1..5K",
-        "1e3", "0x10", "1,000", "1K ", "18446744073709551616", "16384P", "99999999999999999999999", "1\n"}) {
+  for (const std::string_view text : {"",       " ",
+                                      "K",      "-1",
+                                      "+1",     " 1",
+                                      "1 ",     "1x",
+                                      "1E",     "1KK",
+                                      "1KiBs",  "1bi",
+                                      "1iB",    "1.",
+                                      ".5",     "1.K",
+                                      "1..5K",  "1e3",
+                                      "0x10",   "1,000",
+                                      "1K ",    "18446744073709551616",
+                                      "16384P", "99999999999999999999999",
+                                      "1\n"}) {
     const auto parsed = ParseSize(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().kind(), ErrorKind::kUsage);

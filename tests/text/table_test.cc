@@ -55,9 +55,7 @@ TEST(Table, ShrinksTheFlexibleColumn) {
   EXPECT_EQ(Sample().Render({.width = 100}), Sample().Render());
 }
 
-TEST(Table, KeepsALeastWidth) {
-  EXPECT_EQ(Lines(Sample().Render({.width = 1}))[1], "laye…ght  [8, 4]  128 B");
-}
+TEST(Table, KeepsALeastWidth) { EXPECT_EQ(Lines(Sample().Render({.width = 1}))[1], "laye…ght  [8, 4]  128 B"); }
 
 TEST(Table, WithoutFlexibleColumnIsAsWideAsItMustBe) {
   Table table({{.header = "name"}});
