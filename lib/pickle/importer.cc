@@ -158,11 +158,14 @@ Result<void> Document::Importer::Impl::FillPending(size_t until) {
   while (pending.size() > until) {
     const Pending work = pending.back();
     pending.pop_back();
+    const size_t before = pending.size();
     if (Result<void> done = Fill(work); !done) {
       pending.resize(std::min(until, pending.size()));
       made.clear();  // some are not filled
       return done;
     }
+    // The first child next, as Python walks: persistent ids are met in the order of the pickle.
+    std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(before), pending.end());
   }
   return {};
 }
