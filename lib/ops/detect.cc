@@ -42,7 +42,7 @@ bool LooksLikeSafetensors(std::string_view head, uint64_t size) {
 Identity IdentifyZip(const io::ReadFile& file) {
   const auto archive = zip::ReadDirectory(file, 0, file.size(), Limits{});
   if (!archive)
-    return {SourceKind::kTruncatedZip, "a zip archive that is cut off or damaged",
+    return {SourceKind::kTruncatedZip, "a zip archive that is truncated or damaged",
             "the directory at its end cannot be read: " + archive.error().Text()};
   const auto has = [&](std::string_view name) {
     return std::any_of(archive->entries.begin(), archive->entries.end(), [&](const zip::Entry& e) {

@@ -70,7 +70,7 @@ TEST(Identify, NamesTruncatedFiles) {  // C99
   for (const size_t percent : {1, 20, 60, 99}) {
     const Identity identity = OfFile("model.pt", whole.substr(0, std::max<size_t>(4, whole.size() * percent / 100)));
     EXPECT_EQ(identity.kind, SourceKind::kTruncatedZip) << percent;
-    EXPECT_THAT(identity.description, HasSubstr("cut off"));
+    EXPECT_THAT(identity.description, HasSubstr("truncated"));
     EXPECT_THAT(identity.advice, HasSubstr("cannot be read"));
   }
 }
