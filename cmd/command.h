@@ -46,6 +46,7 @@ Result<const CommandInfo*> FindCommand(std::string_view name);
 
 extern const CommandInfo kDcpToTorch;
 extern const CommandInfo kInspect;
+extern const CommandInfo kTorchToDcp;
 
 // Runs a whole command line, program name left out, and prints its error if it has one. 130 when it was
 // stopped through the console.

@@ -1,10 +1,9 @@
 #include <utility>
 
 #include "cmd/command.h"
+#include "cmd/conversion.h"
 #include "cmd/options.h"
 #include "dcpctl/convert.h"
-#include "report/convert_text.h"
-#include "report/json.h"
 
 namespace dcpctl::cmd {
 namespace {
@@ -12,16 +11,6 @@ namespace {
 const char* const kIntKeysHelp =
     "turn the keys \"0\", \"1\" of optimizer state into integers\n"
     "DCP stores every dict key as text; an optimizer that is not keyed by parameter names needs integers.";
-const char* const kSkipHelp =
-    "leave out entries that cannot be read\n"
-    "Each is reported and the exit status is 1. Without this option damage stops the conversion.";
-const char* const kObjectsHelp =
-    "what happens to entries that are not tensors (default keep)\n"
-    "They are carried over as data and never run.";
-const char* const kGlobalHelp =
-    "carry over objects that name MODULE.NAME\n"
-    "Names such as os.system are refused by default: loading the result would call them. May be given again.";
-
 class DcpToTorchCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -31,11 +20,7 @@ class DcpToTorchCommand final : public Command {
             "keep flat keys\nBy default keys are nested as the checkpoint itself records it.")
         ->group("Content");
     AddFlag(app, "--int-keys", options_.int_keys, kIntKeysHelp)->group("Content");
-    AddFlag(app, "--skip-damaged", options_.skip_damaged, kSkipHelp)->group("Content");
-    AddChoice<ObjectPolicy>(app, "--objects", options_.objects,
-                            {{"keep", ObjectPolicy::kKeep}, {"drop", ObjectPolicy::kDrop}}, kObjectsHelp)
-        ->group("Content");
-    AddList(app, "--allow-global", options_.allow_globals, "MODULE.NAME", kGlobalHelp)->group("Content");
+    AddContentOptions(app, options_);
     AddSelectionGroup(app, options_.selection);
     AddPrefixOptions(app, options_.selection);
     AddOutputGroup(app, options_.run);
@@ -59,29 +44,13 @@ class DcpToTorchCommand final : public Command {
     options_.run.observer = &console.observer();
     auto result = DcpToTorch(source_, target_, options_);
     if (!result) return Fail(std::move(result).error());
-    Print(*result, to_stream, console);
+    PrintConversion(*result, source_, target_, to_stream, options_.run.dry_run, report_, console);
     return result->left_out > 0 ? kFound : kDone;
   }
 
   [[nodiscard]] const ReportOptions& report() const override { return report_; }
 
  private:
-  void Print(const ConvertReport& result, bool to_stream, Console& console) const {
-    if (!report_.json) console.Report(result.plan.findings, source_);
-    if (report_.json && options_.run.dry_run) {
-      report::WritePlanJson(result.plan, console.out());
-    } else if (report_.json) {
-      report::WriteConvertJson(result, source_, target_, console.out());
-    } else if (options_.run.dry_run) {
-      console.out() << report::RenderPlan(result.plan, console.out_style());
-    } else if (to_stream) {
-      console.Say(report::RenderConverted(result, target_));
-    } else if (!report_.quiet) {
-      console.out() << report::RenderConverted(result, target_);
-    }
-    console.out().flush();
-  }
-
   std::string source_;
   std::string target_;
   ConvertOptions options_;

@@ -58,6 +58,7 @@ auto Exists(const std::filesystem::path& target) {
 }
 
 bool BelongsToCheckpoint(const io::DirectoryEntry& entry) {
+  if (entry.type == io::FileType::kDirectory) return false;  // whatever its name, it may hold anything
   return entry.name == dcp::kMetadataName || entry.name == dcp::kUnfinishedMetadataName ||
          entry.name.ends_with(dcp::kDataSuffix) || dcp::ParseRankMetadataName(entry.name).has_value();
 }

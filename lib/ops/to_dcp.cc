@@ -1,5 +1,6 @@
 #include "ops/to_dcp.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <string>
@@ -88,7 +89,8 @@ Result<Plan> PlanOutput(const SelectedSource& source, const ConvertOptions& opti
   const Catalog& catalog = source.catalog;
   DcpOutputOptions output{
       .paths = std::vector<KeyPath>(catalog.entries.size()), .files = {}, .items = {}, .compat = compat};
-  output.nested = catalog.nested && compat.flattening != Flattening::kNone;
+  // For flat keys too: PyTorch 2.3's converter fails without.
+  output.nested = compat.flattening != Flattening::kNone;
   DCPCTL_ASSIGN(std::vector<KeyPath> paths, RenamePaths(catalog, source.selected, options.selection));
   size_t next = 0;
   for (size_t e = 0; e < catalog.entries.size(); ++e) {
@@ -104,6 +106,20 @@ Result<Plan> PlanOutput(const SelectedSource& source, const ConvertOptions& opti
   return plan;
 }
 
+// A checkpoint is a dict of entries; a torch.save file may hold anything.
+Result<void> CheckHasKeys(const Catalog& catalog) {
+  for (const EntryRef entry : catalog.entries) {
+    if (!PathOfEntry(catalog, entry).empty()) continue;
+    const auto root = std::find_if(catalog.details.begin(), catalog.details.end(),
+                                   [](const auto& detail) { return detail.first == "root"; });
+    const std::string type = root == catalog.details.end() ? "something else" : "of type " + root->second;
+    return Fail(Error(ErrorKind::kUnsupported, Place{.file = catalog.root.string()},
+                      "the top-level object is " + type + ", expected a dict")
+                    .Advise("a DCP checkpoint has a key for everything in it; save {\"model\": ...} instead"));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ConvertReport> ToDcp(io::FileSystem& files, const std::filesystem::path& source,
@@ -114,6 +130,7 @@ Result<ConvertReport> ToDcp(io::FileSystem& files, const std::filesystem::path& 
   DCPCTL_TRY(check::CheckDirectoryTarget(files, source, target, options.run.force));
   const auto start = std::chrono::steady_clock::now();
   DCPCTL_ASSIGN(const SelectedSource opened, OpenSelected(files, source, options, compat.flattening));
+  DCPCTL_TRY(CheckHasKeys(opened.catalog));
   DCPCTL_ASSIGN(const Plan plan, PlanOutput(opened, options, compat));
   ConvertReport report{.plan = Summarize(plan)};
   report.plan.findings = opened.catalog.findings;

@@ -36,6 +36,16 @@ struct Pending {
   size_t wanted;
 };
 
+// ["a"]["b"][0], as Python would index it.
+std::string Describe(const KeyPath& path) {
+  std::string text;
+  for (const PathElement& element : path) {
+    const auto* name = std::get_if<std::string>(&element);
+    text += "[" + (name != nullptr ? Quote(*name) : std::to_string(std::get<uint64_t>(element))) + "]";
+  }
+  return text;
+}
+
 class TorchSurvey {
  public:
   TorchSurvey(const ByteSource& source, const SurveyOptions& options) : source_(source), options_(options) {}
@@ -55,7 +65,7 @@ class TorchSurvey {
     }
     DCPCTL_TRY(LocateWanted());
     PlaceChunks();
-    Describe();
+    DescribeFile();
     return std::move(catalog_);
   }
 
@@ -70,10 +80,11 @@ class TorchSurvey {
       const Leaf& leaf = leaves[order[i]];
       if (leaf.key != leaves[order[i - 1]].key) continue;
       repeats[order[i]] = true;
-      AddFinding(
-          "torch.key-collision", Severity::kError, leaf.key,
-          Error(ErrorKind::kUnsupported, Place{archive_.file, pickle_record_.offset},
-                "two entries have the key " + Quote(leaf.key) + " once nested names are joined by dots, expected one"));
+      const std::string both = Describe(leaves[order[i - 1]].path) + " and " + Describe(leaf.path);
+      AddFinding("torch.key-collision", Severity::kError, leaf.key,
+                 Error(ErrorKind::kUnsupported, Place{archive_.file, pickle_record_.offset},
+                       both + " both get the key " + Quote(leaf.key) +
+                           " when their names are joined by dots, expected one key each"));
     }
     return repeats;
   }
@@ -192,14 +203,13 @@ class TorchSurvey {
   void AddFinding(const char* id, Severity severity, const std::string& key, const Error& error) {
     catalog_.findings.push_back({.id = id,
                                  .severity = severity,
-                                 .file = error.place().file,
                                  .offset = error.place().offset,
                                  .key = key,
                                  .message = error.Text(),
                                  .advice = error.advice()});
   }
 
-  void Describe() {
+  void DescribeFile() {
     catalog_.format = Format::kTorch;
     catalog_.nested = true;
     catalog_.metadata_bytes = archive_.pickle_entry->bytes;

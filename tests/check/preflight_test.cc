@@ -112,6 +112,105 @@ TEST_F(Target, MayReplaceADanglingLink) {
   EXPECT_EQ(*kind, TargetKind::kFile);
 }
 
+// A checkpoint directory "ckpt", a source file "model.pt" and folders to write to.
+class DirectoryTarget : public Target {
+ protected:
+  Result<void> CheckDirectory(const std::string& source, const std::string& target, bool force = false) {
+    return CheckDirectoryTarget(*files_, folder_ / source, folder_ / target, force);
+  }
+  void ExpectAccepted(const std::string& source, const std::string& target, bool force = false) {
+    const auto checked = CheckDirectory(source, target, force);
+    EXPECT_TRUE(checked) << checked.error().ToString();
+  }
+  void ExpectNot(const std::string& source, const std::string& target, bool force, ErrorKind kind,
+                 const std::string& text) {
+    const Error error = ErrorOf(CheckDirectory(source, target, force));
+    EXPECT_EQ(error.kind(), kind) << error.ToString();
+    EXPECT_THAT(error.ToString(), HasSubstr(text));
+  }
+};
+
+TEST_F(DirectoryTarget, MayBeNewOrEmpty) {
+  fs::create_directory(folder_ / "empty");
+  for (const bool force : {false, true}) {
+    ExpectAccepted("model.pt", "new", force);
+    ExpectAccepted("model.pt", "new/", force);
+    ExpectAccepted("model.pt", "empty", force);
+    ExpectAccepted("model.pt", "empty/", force);
+  }
+  EXPECT_TRUE(CheckDirectoryTarget(*files_, folder_ / "model.pt", "new-in-the-current-folder", false));
+}
+
+TEST_F(DirectoryTarget, IsReplacedOnlyWhenForced) {
+  folder_.Put("old/.metadata", "m");
+  folder_.Put("old/__0_0.distcp", "d");
+  ExpectNot("model.pt", "old", false, ErrorKind::kExists, "already exists (use --force to replace it)");
+  ExpectNot("model.pt", "old/", false, ErrorKind::kExists, "already exists");
+  ExpectAccepted("model.pt", "old", true);
+}
+
+TEST_F(DirectoryTarget, MayReplaceWhatIsLeftOfACheckpoint) {
+  folder_.Put("old/.metadata.tmp", "m");
+  folder_.Put("old/__12_3.distcp", "d");
+  folder_.Put("old/__1.metadata", "m");
+  ExpectAccepted("model.pt", "old", true);
+}
+
+TEST_F(DirectoryTarget, IsNeverReplacedWhenItHoldsMore) {
+  for (const char* name : {"notes.txt", ".git/config", "model.safetensors", "metadata"}) {
+    fs::remove_all(folder_ / "old");
+    folder_.Put("old/.metadata", "m");
+    folder_.Put(std::string("old/") + name, "x");
+    ExpectNot("model.pt", "old", true, ErrorKind::kExists, "is no part of a DCP checkpoint");
+  }
+  const Error error = ErrorOf(CheckDirectory("model.pt", "old", true));
+  EXPECT_EQ(error.place().file, (folder_ / "old/metadata").string());
+}
+
+// A folder of this name would be removed with all that is in it.
+TEST_F(DirectoryTarget, IsNotReplacedForTheNamesOfItsFolders) {
+  folder_.Put("old/mine.distcp/thesis.tex", "x");
+  ExpectNot("model.pt", "old", true, ErrorKind::kExists, "is no part of a DCP checkpoint");
+}
+
+TEST_F(DirectoryTarget, IsNoFile) {
+  folder_.Put("file", "x");
+  for (const bool force : {false, true})
+    ExpectNot("model.pt", "file", force, ErrorKind::kExists, "is a regular file, expected a directory or nothing");
+  ASSERT_EQ(mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  ExpectNot("model.pt", "fifo", true, ErrorKind::kExists, "is a FIFO");
+}
+
+TEST_F(DirectoryTarget, IsNeverTheSource) {  // C93
+  ExpectNot("model.pt", "model.pt", true, ErrorKind::kUsage, "is the source");
+  ExpectNot("ckpt", "ckpt", true, ErrorKind::kUsage, "is the source");
+  ExpectNot("ckpt", "ckpt/", true, ErrorKind::kUsage, "is the source");
+  fs::create_directory_symlink("ckpt", folder_ / "link");
+  ExpectNot("ckpt", "link", true, ErrorKind::kUsage, "is the source");
+  ExpectNot("link", "ckpt", true, ErrorKind::kUsage, "is the source");
+}
+
+TEST_F(DirectoryTarget, IsNotInTheSource) {  // C93
+  ExpectNot("ckpt", "ckpt/new", false, ErrorKind::kUsage, "lies in the source");
+  ExpectNot("ckpt", "ckpt/sub", true, ErrorKind::kUsage, "lies in the source");
+}
+
+// Replacing it would remove the source.
+TEST_F(DirectoryTarget, DoesNotHoldTheSource) {  // C93
+  folder_.Put("around/inner/.metadata", "m");
+  ExpectNot("around/inner", "around", true, ErrorKind::kUsage, "holds the source");
+  folder_.Put("around/model.distcp", "x");
+  ExpectNot("around/model.distcp", "around", true, ErrorKind::kUsage, "holds the source");
+}
+
+TEST_F(DirectoryTarget, NeedsAFolderAndAName) {
+  ExpectNot("model.pt", "nowhere/new", false, ErrorKind::kNotFound, "folder of the target");
+  ExpectNot("ckpt", "model.pt/new", false, ErrorKind::kNotFound, "is a regular file, expected a folder");
+  for (const char* target : {"", ".", "..", "./", "ckpt/.."})
+    EXPECT_EQ(ErrorOf(CheckDirectoryTarget(*files_, folder_ / "model.pt", target, true)).kind(), ErrorKind::kUsage)
+        << target;
+}
+
 TEST(Space, MustBeThere) {  // C91
   test::MemoryFileSystem files;
   files.PutDirectory("/out");

@@ -50,9 +50,9 @@ TEST(Dispatch, UnknownCommandsNameTheNearest) {
 }
 
 TEST(Dispatch, CommandsToComeSaySo) {
-  const CommandRun run({"torch-to-dcp", "a", "b"});
+  const CommandRun run({"verify", "a", "b"});
   EXPECT_EQ(run.status, kWrong);
-  EXPECT_THAT(run.err.str(), StartsWith("dcpctl: error: command torch_to_dcp is not in this version yet\n"));
+  EXPECT_THAT(run.err.str(), StartsWith("dcpctl: error: command verify is not in this version yet\n"));
 }
 
 TEST(Dispatch, OptionsThatDoNotGoTogether) {

@@ -25,12 +25,18 @@ struct Case {
 
 TEST(Compat, FollowsTheVersion) {
   const Case cases[] = {
-      {"1.13", kFirstPackage, Flattening::kNone},   {"1.13.1", kFirstPackage, Flattening::kNone},
-      {"1.14", kFirstPackage, Flattening::kNone},   {"2.0", kPackage, Flattening::kWithTensors},
-      {"2.0.1", kPackage, Flattening::kWithTensors}, {"2.3", kPackage, Flattening::kWithTensors},
-      {"2.3.1+cu121", kPackage, Flattening::kWithTensors}, {"2.4", kPackage, Flattening::kAlways},
-      {"2.4.0", kPackage, Flattening::kAlways},     {"2.13.0+cpu", kPackage, Flattening::kAlways},
-      {"2.13", kPackage, Flattening::kAlways},      {"3.0", kPackage, Flattening::kAlways},
+      {"1.13", kFirstPackage, Flattening::kNone},
+      {"1.13.1", kFirstPackage, Flattening::kNone},
+      {"1.14", kFirstPackage, Flattening::kNone},
+      {"2.0", kPackage, Flattening::kWithTensors},
+      {"2.0.1", kPackage, Flattening::kWithTensors},
+      {"2.3", kPackage, Flattening::kWithTensors},
+      {"2.3.1+cu121", kPackage, Flattening::kWithTensors},
+      {"2.4", kPackage, Flattening::kAlways},
+      {"2.4.0", kPackage, Flattening::kAlways},
+      {"2.13.0+cpu", kPackage, Flattening::kAlways},
+      {"2.13", kPackage, Flattening::kAlways},
+      {"3.0", kPackage, Flattening::kAlways},
       {"10.1", kPackage, Flattening::kAlways},
   };
   for (const Case& one : cases) {
@@ -43,8 +49,8 @@ TEST(Compat, FollowsTheVersion) {
 
 // The only home of the properties that all versions from 1.13 on know.
 TEST(Compat, KeepsThePropertiesWhereAllVersionsFindThem) {
-  for (const Compat& compat : {DefaultCompat(), Value(CompatOf("1.13")), Value(CompatOf("2.2")),
-                               Value(CompatOf("2.3")), Value(CompatOf("2.15"))}) {
+  for (const Compat& compat : {DefaultCompat(), Value(CompatOf("1.13")), Value(CompatOf("2.2")), Value(CompatOf("2.3")),
+                               Value(CompatOf("2.15"))}) {
     EXPECT_EQ(compat.properties, "torch.distributed._shard.sharded_tensor.metadata");
     EXPECT_EQ(compat.format_enum, "MEM_FORMAT_ENCODING");
   }

@@ -1,10 +1,11 @@
 #include "dcp/layout.h"
 
 #include <gtest/gtest.h>
-
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/crc32.h"

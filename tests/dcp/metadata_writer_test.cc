@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,8 +16,8 @@ namespace {
 
 using test::Value;
 using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -57,12 +58,12 @@ NewMetadata Sample() {
   return metadata;
 }
 
-pickle::Document Read(const std::string& bytes) {
-  return Value(pickle::ReadPickle(test::BytesOf(bytes), {.file = kFile, .allow_persistent_ids = false, .limits = {}}));
-}
-
 pickle::Document Written(const NewMetadata& metadata, const Compat& compat = DefaultCompat()) {
-  return Read(Value(WriteMetadata(metadata, compat)));
+  const auto bytes = std::make_shared<const std::string>(Value(WriteMetadata(metadata, compat)));
+  pickle::Document document =
+      Value(pickle::ReadPickle(test::BytesOf(*bytes), {.file = kFile, .allow_persistent_ids = false, .limits = {}}));
+  document.KeepAlive(bytes);
+  return document;
 }
 
 Catalog CatalogOf(const NewMetadata& metadata, const Compat& compat = DefaultCompat()) {
@@ -178,17 +179,17 @@ TEST(MetadataWriter, LeavesOutTransformsWhereThereAreNone) {
 }
 
 TEST(MetadataWriter, UsesOnlyClassesThatTheVersionHas) {
-  EXPECT_THAT(Globals(Written(Sample())),
-              ElementsAre("torch Size", "torch bfloat16", "torch float32", "torch int64",
-                          "torch.distributed._shard.sharded_tensor.metadata MEM_FORMAT_ENCODING",
-                          "torch.distributed._shard.sharded_tensor.metadata TensorProperties",
-                          "torch.distributed.checkpoint.filesystem _StorageInfo",
-                          "torch.distributed.checkpoint.metadata BytesStorageMetadata",
-                          "torch.distributed.checkpoint.metadata ChunkStorageMetadata",
-                          "torch.distributed.checkpoint.metadata Metadata",
-                          "torch.distributed.checkpoint.metadata MetadataIndex",
-                          "torch.distributed.checkpoint.metadata TensorStorageMetadata",
-                          "torch.serialization _get_layout"));
+  EXPECT_THAT(
+      Globals(Written(Sample())),
+      ElementsAre("torch Size", "torch bfloat16", "torch float32", "torch int64",
+                  "torch.distributed._shard.sharded_tensor.metadata MEM_FORMAT_ENCODING",
+                  "torch.distributed._shard.sharded_tensor.metadata TensorProperties",
+                  "torch.distributed.checkpoint.filesystem _StorageInfo",
+                  "torch.distributed.checkpoint.metadata BytesStorageMetadata",
+                  "torch.distributed.checkpoint.metadata ChunkStorageMetadata",
+                  "torch.distributed.checkpoint.metadata Metadata",
+                  "torch.distributed.checkpoint.metadata MetadataIndex",
+                  "torch.distributed.checkpoint.metadata TensorStorageMetadata", "torch.serialization _get_layout"));
   const std::set<std::string> first = Globals(Written(Sample(), Value(CompatOf("1.13"))));
   EXPECT_THAT(first, Contains("torch.distributed._shard.checkpoint.metadata Metadata"));
   EXPECT_THAT(first, Contains("torch.distributed._shard.checkpoint.filesystem _StorageInfo"));

@@ -1,0 +1,183 @@
+#include "ops/dcp_output.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dcp/sample_checkpoint.h"
+#include "dcp/survey.h"
+#include "support/memory_file_system.h"
+#include "support/result.h"
+#include "torch/sample_archive.h"
+
+namespace dcpctl::ops {
+namespace {
+
+using test::Value;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// "w" [4] in two files, "pair" with two storages, "empty" [0, 3], "step".
+class DcpOutputTest : public testing::Test {
+ protected:
+  enum : uint32_t { kW, kPair, kEmpty, kStep };
+
+  void SetUp() override {
+    sample_.AddTensor("w", {"w"}, {4}, 0,
+                      {{.offsets = {0}, .sizes = {2}}, {.offsets = {2}, .sizes = {2}, .file = "__1_0.distcp"}});
+    sample_.AddObject("pair", {"pair"},
+                      [](auto& d) {
+                        return d.Tuple({torch::MakeSample(d, {.key = "0", .items = 3, .shape = {3}, .strides = {1}}),
+                                        torch::MakeSample(d, {.key = "1", .items = 2, .shape = {2}, .strides = {1}})});
+                      },
+                      {dcp::Floats(3, 10), dcp::Floats(2, 20)});
+    sample_.AddTensor("empty", {"empty"}, {0, 3});
+    sample_.AddInt("step", {"step"}, 7);
+    sample_.PutOn(files_, "/ckpt");
+    catalog_ = Value(dcp::SurveyDirectory(files_, "/ckpt", {}));
+    ASSERT_TRUE(catalog_.findings.empty());
+    options_.files = {"a.distcp", "b.distcp"};
+    options_.compat = dcp::DefaultCompat();
+    for (const EntryRef entry : catalog_.entries) options_.paths.push_back({catalog_.KeyOf(entry)});
+  }
+
+  // All of `entry`.
+  DcpItem Whole(uint32_t entry, uint32_t file) const {
+    const EntryRef ref = catalog_.entries[entry];
+    if (!ref.is_tensor) return {.entry = entry, .file = file, .box = {}};
+    const Dims& shape = catalog_.tensors[ref.index].shape;
+    return {.entry = entry, .file = file, .box = {.offsets = Dims(shape.size(), 0), .sizes = shape}};
+  }
+  void UseAll() { options_.items = {Whole(kW, 0), Whole(kPair, 0), Whole(kEmpty, 0), Whole(kStep, 1)}; }
+
+  test::MemoryFileSystem files_;
+  dcp::SampleCheckpoint sample_;
+  Catalog catalog_;
+  DcpOutputOptions options_;
+};
+
+// All that a plan says, as text.
+std::string TextOf(const Plan& plan) {
+  std::string text;
+  for (const PlanOutput& output : plan.outputs) text += output.path + " " + std::to_string(output.bytes) + "\n";
+  for (const Literal& literal : plan.literals)
+    text += std::to_string(literal.output) + "@" + std::to_string(literal.offset) + ":" + literal.bytes +
+            std::to_string(literal.holes.size()) + "\n";
+  for (const Region& region : plan.regions)
+    text += region.key + " " + std::to_string(region.output) + "@" + std::to_string(region.offset) + "+" +
+            std::to_string(region.bytes) + " " + std::to_string(region.piece_count) + "\n";
+  for (const uint64_t dim : plan.dims) text += std::to_string(dim) + " ";
+  return text;
+}
+
+std::vector<std::string> Outputs(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlanOutput& output : plan.outputs) names.push_back(output.path);
+  return names;
+}
+
+std::vector<std::string> Regions(const Plan& plan) {
+  std::vector<std::string> texts;
+  for (const Region& region : plan.regions)
+    texts.push_back(plan.outputs[region.output].path + " " + region.key + "+" + std::to_string(region.bytes));
+  return texts;
+}
+
+// The `.metadata` that a plan writes, as a catalog.
+Catalog Described(const Plan& plan) {
+  test::MemoryFileSystem files;
+  for (const Literal& literal : plan.literals) {
+    if (plan.outputs[literal.output].path == ".metadata") files.Put("/new/.metadata", literal.bytes);
+  }
+  return Value(dcp::SurveyDirectory(files, "/new", {.depth = SurveyDepth::kMetadata}));
+}
+
+TEST_F(DcpOutputTest, IsAPlanThatHolds) {
+  UseAll();
+  const Plan plan = Value(PlanDcpOutput(catalog_, options_));
+  const auto checked = CheckPlan(plan);
+  EXPECT_TRUE(checked) << checked.error().ToString();
+}
+
+TEST_F(DcpOutputTest, EndsWithTheMetadata) {
+  UseAll();
+  EXPECT_THAT(Outputs(Value(PlanDcpOutput(catalog_, options_))), ElementsAre("a.distcp", "b.distcp", ".metadata"));
+}
+
+TEST_F(DcpOutputTest, IsTheSameEveryTime) {
+  UseAll();
+  EXPECT_EQ(TextOf(Value(PlanDcpOutput(catalog_, options_))), TextOf(Value(PlanDcpOutput(catalog_, options_))));
+}
+
+// As PyTorch has it, whatever the order of entries.
+TEST_F(DcpOutputTest, PutsObjectsBeforeTensors) {
+  UseAll();
+  const Plan plan = Value(PlanDcpOutput(catalog_, options_));
+  EXPECT_THAT(Regions(plan), ElementsAre("a.distcp pair+12", "a.distcp pair+8", "a.distcp w+16"));
+  const Catalog catalog = Described(plan);
+  std::vector<std::string> keys;
+  for (const EntryRef entry : catalog.entries) keys.push_back(catalog.KeyOf(entry));
+  EXPECT_THAT(keys, ElementsAre("w", "pair", "empty", "step"));
+  EXPECT_EQ(catalog.objects[0].offset, 0U);
+  EXPECT_GT(catalog.chunks[0].offset, catalog.objects[0].length);
+}
+
+TEST_F(DcpOutputTest, AlignsTensorsInTheirFiles) {
+  options_.items = {{.entry = kW, .file = 0, .box = {.offsets = {0}, .sizes = {1}}},
+                    {.entry = kW, .file = 0, .box = {.offsets = {1}, .sizes = {2}}},
+                    {.entry = kW, .file = 1, .box = {.offsets = {3}, .sizes = {1}}},
+                    Whole(kStep, 1)};
+  const Plan plan = Value(PlanDcpOutput(catalog_, options_));
+  EXPECT_TRUE(CheckPlan(plan));
+  EXPECT_THAT(Regions(plan), ElementsAre("a.distcp w+4", "a.distcp w+8", "b.distcp w+4"));
+  for (const Region& region : plan.regions) EXPECT_EQ(region.offset % 4096, 0U);
+  EXPECT_EQ(plan.regions[1].piece_count, 2U);  // from both files of the source
+}
+
+TEST_F(DcpOutputTest, DescribesWhatItWrites) {
+  options_.items = {{.entry = kW, .file = 1, .box = {.offsets = {0}, .sizes = {1}}},
+                    {.entry = kW, .file = 0, .box = {.offsets = {1}, .sizes = {3}}},
+                    Whole(kStep, 1)};
+  options_.paths[kW] = {"model", "layer.w", uint64_t{0}};
+  const Catalog catalog = Described(Value(PlanDcpOutput(catalog_, options_)));
+  ASSERT_EQ(catalog.entries.size(), 2U);
+  const Tensor& tensor = catalog.tensors.at(0);
+  EXPECT_EQ(tensor.key, "model.layer.w.0");
+  EXPECT_EQ(tensor.path, options_.paths[kW]);
+  EXPECT_EQ(tensor.shape, Dims{4});
+  std::vector<std::string> chunks;
+  for (const Chunk& chunk : catalog.ChunksOf(tensor))
+    chunks.push_back(catalog.files[chunk.file].path + " " + ToString(catalog.BoxOf(tensor, chunk)));
+  EXPECT_THAT(chunks, ElementsAre("b.distcp [0:1]", "a.distcp [1:4]"));
+  EXPECT_TRUE(catalog.nested);
+}
+
+TEST_F(DcpOutputTest, RecordsNoPathsWhenFlat) {
+  UseAll();
+  options_.nested = false;
+  EXPECT_FALSE(Described(Value(PlanDcpOutput(catalog_, options_))).nested);
+}
+
+TEST_F(DcpOutputTest, FollowsTheVersion) {
+  UseAll();
+  options_.compat = Value(dcp::CompatOf("1.13"));
+  const Plan plan = Value(PlanDcpOutput(catalog_, options_));
+  EXPECT_THAT(plan.literals.back().bytes, HasSubstr("torch.distributed._shard.checkpoint.metadata"));
+  EXPECT_EQ(Described(plan).entries.size(), 4U);
+}
+
+TEST_F(DcpOutputTest, RefusesTwoEntriesOfOneKey) {
+  UseAll();
+  options_.paths[kW] = {"x", "y"};
+  options_.paths[kStep] = {"x.y"};
+  const Error error = test::ErrorOf(PlanDcpOutput(catalog_, options_));
+  EXPECT_EQ(error.kind(), ErrorKind::kMismatch);
+  EXPECT_THAT(error.message(), HasSubstr("\"w\" and \"step\""));
+  EXPECT_THAT(error.message(), HasSubstr("\"x.y\""));
+}
+
+}  // namespace
+}  // namespace dcpctl::ops
