@@ -47,6 +47,7 @@ enum class Construct : uint8_t { kReduce, kNewObj, kNewObjEx };
 enum class OperationKind : uint8_t { kAppend, kSetItem, kAddItem, kState };
 
 class Document;
+struct Field;
 struct Operation;
 
 // Each accessor is for the kinds that it names; asking another kind is a bug and throws std::logic_error.
@@ -66,6 +67,8 @@ class Value {
   [[nodiscard]] Value operator[](size_t i) const;  // not kDict
   [[nodiscard]] Value key(size_t i) const;         // kDict
   [[nodiscard]] Value value(size_t i) const;       // kDict
+  // Appends the items of a kTuple or kList to `out`, if they are all kInt and none is negative; false otherwise.
+  bool AppendCounts(std::vector<uint64_t>& out) const;
   // kDict: the value under a str key; of equal keys the last, as Python has it. Linear.
   [[nodiscard]] std::optional<Value> Find(std::string_view key) const;
 
@@ -81,6 +84,11 @@ class Value {
   [[nodiscard]] size_t operation_count() const;       // kObject
   [[nodiscard]] Operation operation(size_t i) const;  // kObject
   [[nodiscard]] std::optional<Value> state() const;   // kObject: argument of its last kState operation
+  // What a call of a global with this name, of whatever module, got as its only argument; nothing for other values.
+  [[nodiscard]] std::optional<Value> OnlyArgumentOf(std::string_view name) const;
+  // Attributes of a kObject whose state is a dict: fills `value` of each field that is there and not None, in one
+  // pass over the dict. False, and nothing filled, for anything else.
+  bool ReadFields(std::span<Field> fields) const;
   // kObject made by calling exactly this global.
   [[nodiscard]] bool IsCallOf(std::string_view module, std::string_view name) const;
 
@@ -97,6 +105,12 @@ class Value {
   Value(const Document* document, uint32_t ref) : document_(document), ref_(ref) {}
   const Document* document_;
   uint32_t ref_;
+};
+
+// For Value::ReadFields.
+struct Field {
+  std::string_view name;
+  std::optional<Value> value = std::nullopt;
 };
 
 struct Operation {

@@ -1,7 +1,9 @@
 #include "dcp/catalog_builder.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "base/parallel.h"
 #include "base/quote.h"
 #include "base/result.h"
 #include "dcp/naming.h"
@@ -14,6 +16,8 @@ using pickle::Kind;
 using pickle::Value;
 
 constexpr uint64_t kObjectRank = UINT64_MAX;
+// Fewer records are read sooner than a thread is started.
+constexpr size_t kWorthAThread = 10'000;
 
 }  // namespace
 
@@ -23,26 +27,33 @@ Result<void> CatalogBuilder::Add(Value root, const std::string& file) {
     return Fail(Place{.file = file}, ErrorKind::kLimit, "more than " + std::to_string(limits_.entries) + " entries");
   }
   if (added_++ == 0) catalog_.details = metadata.details;
-  records_.reserve(records_.size() + metadata.storage_data.size());
-  for (size_t i = 0; i < metadata.state_dict.size(); ++i) {
-    const Value key = metadata.state_dict.key(i);
-    if (!key.Is(Kind::kString))
-      return Fail(Place{.file = file}, ErrorKind::kCorrupt,
-                  "key " + pickle::Print(key) + " is no str, expected a flat key");
-    if (auto done = AddEntry(key.AsText(), metadata.state_dict.value(i), file); !done) {
-      return Fail(std::move(done).error().In("entry " + Quote(key.AsText())));
-    }
-  }
-  for (size_t i = 0; i < metadata.storage_data.size(); ++i) {
-    const Value index = metadata.storage_data.key(i);
-    if (auto done = AddRecord(index, metadata.storage_data.value(i), file); !done) {
-      return Fail(std::move(done).error().In("storage record of " + pickle::Print(index, {.max_bytes = 200})));
-    }
-  }
+  std::vector<ChunkList> lists;
+  DCPCTL_TRY(AddEntries(metadata, file, lists));
+  // The two large halves, which share nothing but what is only read.
+  const bool large = metadata.storage_data.size() >= kWorthAThread;
+  DCPCTL_TRY(ParallelFor(2, large ? jobs_ : 1, {}, [&](uint64_t half) {
+    return half == 0 ? AddChunks(lists, file) : AddRecords(metadata.storage_data, file);
+  }));
   return AddPaths(metadata, file);
 }
 
-Result<void> CatalogBuilder::AddEntry(std::string_view key, Value value, const std::string& file) {
+Result<void> CatalogBuilder::AddEntries(const Metadata& metadata, const std::string& file,
+                                        std::vector<ChunkList>& lists) {
+  for (size_t i = 0; i < metadata.state_dict.size(); ++i) {
+    const Value key = metadata.state_dict.key(i);
+    if (!key.Is(Kind::kString)) {
+      return Fail(Place{.file = file}, ErrorKind::kCorrupt,
+                  "key " + pickle::Print(key) + " is no str, expected a flat key");
+    }
+    auto list = AddEntry(key.AsText(), metadata.state_dict.value(i), file);
+    if (!list) return Fail(std::move(list).error().In("entry " + Quote(key.AsText())));
+    if (*list) lists.push_back(**list);
+  }
+  return {};
+}
+
+Result<std::optional<CatalogBuilder::ChunkList>> CatalogBuilder::AddEntry(std::string_view key, Value value,
+                                                                          const std::string& file) {
   DCPCTL_ASSIGN(auto tensor, ReadEntry(value, file, limits_));
   const auto [found, is_new] =
       entry_by_key_.try_emplace(std::string(key), static_cast<uint32_t>(catalog_.entries.size()));
@@ -68,12 +79,26 @@ Result<void> CatalogBuilder::AddEntry(std::string_view key, Value value, const s
     return Fail(Place{.file = file}, ErrorKind::kCorrupt,
                 "ranks disagree on what it is, expected the same kind, dtype and shape in the metadata of each");
   }
-  return tensor ? AddChunks(entry.index, tensor->chunks, file) : Result<void>();
+  if (!tensor) return std::optional<ChunkList>();
+  return std::optional(ChunkList{.tensor = entry.index, .chunks = tensor->chunks});
 }
 
-Result<void> CatalogBuilder::AddChunks(uint32_t tensor, Value chunks, const std::string& file) {
+Result<void> CatalogBuilder::AddChunks(const std::vector<ChunkList>& lists, const std::string& file) {
+  size_t count = 0;
+  for (const ChunkList& list : lists) count += list.chunks.size();
+  pending_.reserve(pending_.size() + count);
+  for (const ChunkList& list : lists) {
+    if (auto done = AddChunksOf(list.tensor, list.chunks, file); !done) {
+      return Fail(std::move(done).error().In("entry " + Quote(catalog_.tensors[list.tensor].key)));
+    }
+  }
+  return {};
+}
+
+Result<void> CatalogBuilder::AddChunksOf(uint32_t tensor, Value chunks, const std::string& file) {
   const size_t rank = catalog_.tensors[tensor].shape.size();
-  for (size_t i = 0; i < chunks.size(); ++i) {
+  const size_t count = chunks.size();
+  for (size_t i = 0; i < count; ++i) {
     DCPCTL_ASSIGN(const ChunkMetadata chunk, ReadChunk(chunks[i], file));
     const uint64_t dims = catalog_.dims.size();
     DCPCTL_ASSIGN(const size_t offsets, AppendDims(chunk.offsets, file, catalog_.dims));
@@ -89,9 +114,22 @@ Result<void> CatalogBuilder::AddChunks(uint32_t tensor, Value chunks, const std:
   return {};
 }
 
+Result<void> CatalogBuilder::AddRecords(Value storage_data, const std::string& file) {
+  const size_t count = storage_data.size();
+  records_.reserve(records_.size() + count);
+  last_path_ = {};  // of another pickle
+  for (size_t i = 0; i < count; ++i) {
+    const Value index = storage_data.key(i);
+    if (auto done = AddRecord(index, storage_data.value(i), file); !done) {
+      return Fail(std::move(done).error().In("storage record of " + pickle::Print(index, {.max_bytes = 200})));
+    }
+  }
+  return {};
+}
+
 Result<void> CatalogBuilder::AddRecord(Value index, Value info, const std::string& file) {
   DCPCTL_ASSIGN(const StorageRecord row, ReadStorageRecord(index, info, file));
-  const auto entry = entry_by_key_.find(std::string(row.key));
+  const auto entry = entry_by_key_.find(row.key);
   if (entry == entry_by_key_.end()) {
     catalog_.findings.push_back({.id = "dcp.record-unused",
                                  .severity = Severity::kWarning,
@@ -105,12 +143,12 @@ Result<void> CatalogBuilder::AddRecord(Value index, Value info, const std::strin
   Record record{.entry = entry->second,
                 .file = *file_index,
                 .transforms = TransformChain(row.transforms),
-                .dims = catalog_.dims.size(),
+                .dims = record_dims_.size(),
                 .rank = kObjectRank,
                 .offset = row.offset,
                 .length = row.length};
   if (row.tensor_offsets) {
-    DCPCTL_ASSIGN(record.rank, AppendDims(*row.tensor_offsets, file, catalog_.dims));
+    DCPCTL_ASSIGN(record.rank, AppendDims(*row.tensor_offsets, file, record_dims_));
   }
   records_.push_back(record);
   return {};
@@ -121,7 +159,7 @@ Result<void> CatalogBuilder::AddPaths(const Metadata& metadata, const std::strin
   catalog_.nested = true;
   for (size_t i = 0; i < metadata.planner_data->size(); ++i) {
     const Value key = metadata.planner_data->key(i);
-    const auto entry = key.Is(Kind::kString) ? entry_by_key_.find(std::string(key.AsText())) : entry_by_key_.end();
+    const auto entry = key.Is(Kind::kString) ? entry_by_key_.find(key.AsText()) : entry_by_key_.end();
     if (entry == entry_by_key_.end()) continue;  // custom planners keep other things here
     DCPCTL_ASSIGN(KeyPath path, ReadPath(metadata.planner_data->value(i), file));
     const EntryRef ref = catalog_.entries[entry->second];
@@ -131,17 +169,23 @@ Result<void> CatalogBuilder::AddPaths(const Metadata& metadata, const std::strin
 }
 
 Result<uint32_t> CatalogBuilder::FileIndex(std::string_view path) {
-  const auto [found, is_new] =
-      file_by_path_.try_emplace(std::string(path), static_cast<uint32_t>(catalog_.files.size()));
-  if (!is_new) return found->second;
+  // Records of a file come together, and their paths are one string of the pickle.
+  const bool is_last = !path.empty() && path.data() == last_path_.data() && path.size() == last_path_.size();
+  if (is_last) return last_file_;
+  if (const auto known = file_by_path_.find(path); known != file_by_path_.end()) {
+    last_path_ = path;
+    return last_file_ = known->second;
+  }
   DCPCTL_TRY(io::CheckRelativeName(path));
-  SourceFile file{.path = found->first, .referenced = true};
+  const auto index = static_cast<uint32_t>(catalog_.files.size());
+  file_by_path_.emplace(path, index);
+  SourceFile file{.path = std::string(path), .referenced = true};
   if (const auto name = ParseDataFileName(path)) {
     file.rank = name->rank;
     file.bucket = name->bucket;
   }
   catalog_.files.push_back(std::move(file));
-  return found->second;
+  return index;
 }
 
 uint32_t CatalogBuilder::TransformChain(const std::vector<std::string>& transforms) {
@@ -158,9 +202,12 @@ Result<Catalog> CatalogBuilder::Finish() && {
   return std::move(catalog_);
 }
 
+DimsView CatalogBuilder::OffsetsOf(const Record& record) const {
+  return record.rank == kObjectRank ? DimsView() : DimsView(record_dims_).subspan(record.dims, record.rank);
+}
+
 int CatalogBuilder::CompareOffsets(const Record& record, DimsView offsets) const {
-  const DimsView own =
-      record.rank == kObjectRank ? DimsView() : DimsView(catalog_.dims).subspan(record.dims, record.rank);
+  const DimsView own = OffsetsOf(record);
   const auto order = std::lexicographical_compare_three_way(own.begin(), own.end(), offsets.begin(), offsets.end());
   return order < 0 ? -1 : order > 0 ? 1 : 0;
 }
@@ -169,17 +216,20 @@ int CatalogBuilder::CompareOffsets(const Record& record, DimsView offsets) const
 void CatalogBuilder::SortRecords() {
   std::stable_sort(records_.begin(), records_.end(), [this](const Record& a, const Record& b) {
     if (a.entry != b.entry) return a.entry < b.entry;
-    const DimsView offsets = b.rank == kObjectRank ? DimsView() : DimsView(catalog_.dims).subspan(b.dims, b.rank);
-    return CompareOffsets(a, offsets) < 0;
+    return CompareOffsets(a, OffsetsOf(b)) < 0;
   });
+  first_record_of_.assign(catalog_.entries.size() + 1, 0);
+  for (const Record& record : records_) ++first_record_of_[record.entry + 1];
+  std::partial_sum(first_record_of_.begin(), first_record_of_.end(), first_record_of_.begin());
 }
 
 const CatalogBuilder::Record* CatalogBuilder::FindRecord(uint32_t entry, DimsView offsets) const {
-  const auto found =
-      std::lower_bound(records_.begin(), records_.end(), entry, [&](const Record& record, uint32_t wanted) {
-        return record.entry != wanted ? record.entry < wanted : CompareOffsets(record, offsets) < 0;
-      });
-  const bool matches = found != records_.end() && found->entry == entry && CompareOffsets(*found, offsets) == 0;
+  const auto begin = records_.begin() + static_cast<std::ptrdiff_t>(first_record_of_[entry]);
+  const auto end = records_.begin() + static_cast<std::ptrdiff_t>(first_record_of_[entry + 1]);
+  const auto found = std::lower_bound(begin, end, offsets, [this](const Record& record, DimsView wanted) {
+    return CompareOffsets(record, wanted) < 0;
+  });
+  const bool matches = found != end && CompareOffsets(*found, offsets) == 0;
   return matches ? &*found : nullptr;
 }
 

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -14,7 +17,8 @@ namespace dcpctl::dcp {
 
 class CatalogBuilder {
  public:
-  explicit CatalogBuilder(const Limits& limits) : limits_(limits) {}
+  // `jobs`: threads for large metadata; 0 is one per core.
+  explicit CatalogBuilder(const Limits& limits, unsigned jobs = 1) : limits_(limits), jobs_(jobs) {}
 
   // Metadata of one rank, lowest rank first: where two ranks describe the same chunk or object, the first
   // counts. `file` is for messages.
@@ -33,14 +37,23 @@ class CatalogBuilder {
     uint32_t entry;
     uint32_t file;
     uint32_t transforms;
-    uint64_t dims;  // offsets in the pool
+    uint64_t dims;  // offsets in record_dims_
     uint64_t rank;  // how many; kObjectRank for objects
     uint64_t offset;
     uint64_t length;
   };
 
-  Result<void> AddEntry(std::string_view key, pickle::Value value, const std::string& file);
-  Result<void> AddChunks(uint32_t tensor, pickle::Value chunks, const std::string& file);
+  // What a tensor's metadata lists, still to be read.
+  struct ChunkList {
+    uint32_t tensor;
+    pickle::Value chunks;
+  };
+
+  Result<void> AddEntries(const Metadata& metadata, const std::string& file, std::vector<ChunkList>& lists);
+  Result<std::optional<ChunkList>> AddEntry(std::string_view key, pickle::Value value, const std::string& file);
+  Result<void> AddChunks(const std::vector<ChunkList>& lists, const std::string& file);
+  Result<void> AddChunksOf(uint32_t tensor, pickle::Value chunks, const std::string& file);
+  Result<void> AddRecords(pickle::Value storage_data, const std::string& file);
   Result<void> AddRecord(pickle::Value index, pickle::Value info, const std::string& file);
   Result<void> AddPaths(const Metadata& metadata, const std::string& file);
   Result<uint32_t> FileIndex(std::string_view path);
@@ -49,17 +62,30 @@ class CatalogBuilder {
   void PlaceChunks();
   void PlaceObjects();
   const Record* FindRecord(uint32_t entry, DimsView offsets) const;
+  DimsView OffsetsOf(const Record& record) const;
   int CompareOffsets(const Record& record, DimsView offsets) const;
   void SortRecords();
   void ReportMissing(const std::string& key, const std::string& what);
   void CountEntry(uint32_t file);
 
   Limits limits_;
+  unsigned jobs_;
   Catalog catalog_;
-  std::unordered_map<std::string, uint32_t> entry_by_key_;  // into catalog_.entries
-  std::unordered_map<std::string, uint32_t> file_by_path_;
+  // Looked up by views, hundreds of thousands of times.
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  using IndexByText = std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>>;
+
+  IndexByText entry_by_key_;  // into catalog_.entries
+  IndexByText file_by_path_;
+  std::string_view last_path_;  // looked up last, in the pickle that is being added
+  uint32_t last_file_ = 0;
   std::vector<PendingChunk> pending_;
-  std::vector<Record> records_;
+  std::vector<Record> records_;          // sorted by SortRecords
+  Dims record_dims_;                     // the pool of their offsets
+  std::vector<size_t> first_record_of_;  // by entry, and one past the last
   unsigned added_ = 0;
 };
 

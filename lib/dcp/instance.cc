@@ -7,10 +7,12 @@ using pickle::Value;
 
 std::string_view ClassName(Value value) {
   if (!value.Is(Kind::kObject) || !value.callable().Is(Kind::kGlobal)) return {};
+  const Value callable = value.callable();
+  if (callable.name() != "_reconstructor") return callable.name();
   // Protocols 0 and 1 make instances by copyreg._reconstructor(class, object, None).
-  const bool reconstructed = value.IsCallOf("copyreg", "_reconstructor") && value.args().size() > 0;
-  const Value made = reconstructed ? value.args()[0] : value.callable();
-  return made.Is(Kind::kGlobal) ? made.name() : std::string_view();
+  const bool has_class =
+      value.IsCallOf("copyreg", "_reconstructor") && value.args().size() > 0 && value.args()[0].Is(Kind::kGlobal);
+  return has_class ? value.args()[0].name() : std::string_view();
 }
 
 std::optional<Value> Attribute(Value object, std::string_view name) {

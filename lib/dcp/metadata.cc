@@ -1,5 +1,7 @@
 #include "dcp/metadata.h"
 
+#include <array>
+
 #include "base/quote.h"
 #include "base/result.h"
 #include "dcp/details.h"
@@ -19,14 +21,19 @@ auto Unexpected(Value found, const std::string& file, std::string_view field, st
                   std::string(expected));
 }
 
+// A field of `object` that must be there.
+Result<Value> Require(Value object, const pickle::Field& found, Kind kind, const std::string& file,
+                      std::string_view expected) {
+  if (found.value && found.value->Is(kind)) return *found.value;
+  const std::string owner(ClassName(object));
+  const std::string field = owner.empty() ? std::string(found.name) : owner + "." + std::string(found.name);
+  if (!found.value) return Unexpected(object, file, field, std::string(expected) + ", which is absent");
+  return Unexpected(*found.value, file, field, expected);
+}
+
 Result<Value> Require(Value object, std::string_view name, Kind kind, const std::string& file,
                       std::string_view expected) {
-  const std::string owner(ClassName(object));
-  const std::string field = owner.empty() ? std::string(name) : owner + "." + std::string(name);
-  const auto value = Attribute(object, name);
-  if (!value) return Unexpected(object, file, field, std::string(expected) + ", which is absent");
-  if (!value->Is(kind)) return Unexpected(*value, file, field, expected);
-  return *value;
+  return Require(object, pickle::Field{name, Attribute(object, name)}, kind, file, expected);
 }
 
 Result<uint64_t> ReadCount(Value value, const std::string& file, std::string_view field) {
@@ -36,7 +43,7 @@ Result<uint64_t> ReadCount(Value value, const std::string& file, std::string_vie
 
 // torch.Size is written as a call with one tuple; a plain tuple or list does as well.
 Result<Value> UnwrapSize(Value size, const std::string& file) {
-  if (ClassName(size) == "Size" && size.args().Is(Kind::kTuple) && size.args().size() == 1) size = size.args()[0];
+  if (const auto dims = size.OnlyArgumentOf("Size")) size = *dims;
   if (!size.Is(Kind::kTuple) && !size.Is(Kind::kList)) return Unexpected(size, file, "size", "a torch.Size");
   return size;
 }
@@ -51,15 +58,12 @@ Result<DType> ReadDType(Value value, const std::string& file) {
   return *dtype;
 }
 
-Result<std::vector<std::string>> ReadTransforms(Value info, const std::string& file) {
+Result<std::vector<std::string>> ReadTransforms(Value list, const std::string& file) {
+  if (!list.Is(Kind::kList) && !list.Is(Kind::kTuple)) return Unexpected(list, file, "transform_descriptors", "a list");
   std::vector<std::string> transforms;
-  const auto list = Attribute(info, "transform_descriptors");
-  if (!list) return transforms;
-  if (!list->Is(Kind::kList) && !list->Is(Kind::kTuple))
-    return Unexpected(*list, file, "transform_descriptors", "a list");
-  for (size_t i = 0; i < list->size(); ++i) {
-    if (!(*list)[i].Is(Kind::kString)) return Unexpected((*list)[i], file, "transform descriptor", "a str");
-    transforms.emplace_back((*list)[i].AsText());
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].Is(Kind::kString)) return Unexpected(list[i], file, "transform descriptor", "a str");
+    transforms.emplace_back(list[i].AsText());
   }
   return transforms;
 }
@@ -112,22 +116,30 @@ Result<std::optional<TensorMetadata>> ReadEntry(Value entry, const std::string& 
 }
 
 Result<ChunkMetadata> ReadChunk(Value chunk, const std::string& file) {
-  const auto offsets = Attribute(chunk, "offsets");
-  const auto sizes = Attribute(chunk, "sizes");
-  if (!offsets || !sizes) return Unexpected(chunk, file, "chunk", "ChunkStorageMetadata with offsets and sizes");
-  return ChunkMetadata{.offsets = *offsets, .sizes = *sizes};
+  std::array fields = {pickle::Field{"offsets"}, pickle::Field{"sizes"}};
+  chunk.ReadFields(fields);
+  if (!fields[0].value || !fields[1].value) {
+    return Unexpected(chunk, file, "chunk", "ChunkStorageMetadata with offsets and sizes");
+  }
+  return ChunkMetadata{.offsets = *fields[0].value, .sizes = *fields[1].value};
 }
 
 Result<StorageRecord> ReadStorageRecord(Value index, Value info, const std::string& file) {
-  DCPCTL_ASSIGN(const Value fqn, Require(index, "fqn", Kind::kString, file, "a str"));
-  DCPCTL_ASSIGN(const Value path, Require(info, "relative_path", Kind::kString, file, "a str"));
-  DCPCTL_ASSIGN(const Value offset, Require(info, "offset", Kind::kInt, file, "an integer"));
-  DCPCTL_ASSIGN(const Value length, Require(info, "length", Kind::kInt, file, "an integer"));
-  StorageRecord record{
-      .key = fqn.AsText(), .tensor_offsets = Attribute(index, "offset"), .path = path.AsText(), .transforms = {}};
+  std::array where = {pickle::Field{"fqn"}, pickle::Field{"offset"}};
+  std::array what = {pickle::Field{"relative_path"}, pickle::Field{"offset"}, pickle::Field{"length"},
+                     pickle::Field{"transform_descriptors"}};
+  index.ReadFields(where);
+  info.ReadFields(what);
+  DCPCTL_ASSIGN(const Value fqn, Require(index, where[0], Kind::kString, file, "a str"));
+  DCPCTL_ASSIGN(const Value path, Require(info, what[0], Kind::kString, file, "a str"));
+  DCPCTL_ASSIGN(const Value offset, Require(info, what[1], Kind::kInt, file, "an integer"));
+  DCPCTL_ASSIGN(const Value length, Require(info, what[2], Kind::kInt, file, "an integer"));
+  StorageRecord record{.key = fqn.AsText(), .tensor_offsets = where[1].value, .path = path.AsText(), .transforms = {}};
   DCPCTL_ASSIGN(record.offset, ReadCount(offset, file, "offset of a storage record"));
   DCPCTL_ASSIGN(record.length, ReadCount(length, file, "length of a storage record"));
-  DCPCTL_ASSIGN(record.transforms, ReadTransforms(info, file));
+  if (what[3].value) {
+    DCPCTL_ASSIGN(record.transforms, ReadTransforms(*what[3].value, file));
+  }
   return record;
 }
 
@@ -149,11 +161,12 @@ Result<KeyPath> ReadPath(Value path, const std::string& file) {
 
 Result<size_t> AppendDims(Value size, const std::string& file, Dims& out) {
   DCPCTL_ASSIGN(const Value items, UnwrapSize(size, file));
-  for (size_t i = 0; i < items.size(); ++i) {
-    DCPCTL_ASSIGN(const uint64_t dim, ReadCount(items[i], file, "size"));
-    out.push_back(dim);
+  const size_t count = items.size();
+  if (items.AppendCounts(out)) return count;
+  for (size_t i = 0; i < count; ++i) {
+    DCPCTL_TRY(ReadCount(items[i], file, "size"));
   }
-  return items.size();
+  return count;
 }
 
 }  // namespace dcpctl::dcp

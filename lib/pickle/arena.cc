@@ -124,6 +124,7 @@ Ref Document::Arena::AddGlobal(Ref module, Ref name, uint32_t position) {
   words[ref + 1] = position;
   words[ref + 2] = module;
   words[ref + 3] = name;
+  all_globals.push_back(static_cast<Ref>(ref));
   return static_cast<Ref>(ref);
 }
 

@@ -101,8 +101,9 @@ struct Document::Arena {
   void SetCall(Ref object, Ref callable, Ref args, std::optional<Ref> kwargs);
   void SetPersistentId(Ref ref, Ref id) { words[ref + 1] = id; }
 
-  WordBuffer words;  // nodes
-  WordBuffer items;  // what containers hold, and operations of objects
+  WordBuffer words;              // nodes
+  WordBuffer items;              // what containers hold, and operations of objects
+  std::vector<Ref> all_globals;  // in the order in which they were made
   TextPool text;
   uint64_t max_words = kMaxWords;
   uint64_t base_offset = 0;

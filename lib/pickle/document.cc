@@ -130,9 +130,7 @@ void Document::SetState(Value object, Value state) {
 
 std::vector<Value> Document::Globals() const {
   std::vector<Value> globals;
-  for (size_t ref = 0; ref < arena_->words.size(); ref += arena_->WordsOf(static_cast<Ref>(ref))) {
-    if (arena_->KindOf(static_cast<Ref>(ref)) == Kind::kGlobal) globals.push_back(Value(this, static_cast<Ref>(ref)));
-  }
+  for (const Ref ref : arena_->all_globals) globals.push_back(Value(this, ref));
   return globals;
 }
 

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "base/quote.h"
-#include "pickle/arena.h"
 
 namespace dcpctl::pickle {
 namespace {
@@ -86,11 +85,9 @@ bool IsAttack(std::string_view module, std::string_view name) {
 }
 
 Result<void> CheckGlobals(const Document& document, const std::string& file, std::span<const std::string> allowed) {
-  // All nodes, not only those that the root reaches: a pickle may call something and drop the result.
-  const Document::Arena& arena = document.arena();
-  for (size_t ref = 0; ref < arena.words.size(); ref += arena.WordsOf(static_cast<Ref>(ref))) {
-    const Value value = ValueAccess::Make(document, static_cast<Ref>(ref));
-    if (!value.Is(Kind::kGlobal) || !IsAttack(value.module(), value.name())) continue;
+  // All that were read, not only those that the root reaches: a pickle may call something and drop the result.
+  for (const Value value : document.Globals()) {
+    if (!IsAttack(value.module(), value.name())) continue;
     const std::string name = std::string(value.module()) + "." + std::string(value.name());
     if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) continue;
     return Fail(

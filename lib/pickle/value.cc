@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <stdexcept>
 
 #include "pickle/arena.h"
@@ -63,6 +64,22 @@ Value Value::key(size_t i) const {
 Value Value::value(size_t i) const {
   Expect(Is(Kind::kDict) && i < size(), "pickle dict has no such entry");
   return {document_, document_->arena().ChildrenOf(ref_)[2 * i + 1]};
+}
+
+bool Value::AppendCounts(std::vector<uint64_t>& out) const {
+  if (!Is(Kind::kTuple) && !Is(Kind::kList)) return false;
+  const Document::Arena& arena = document_->arena();
+  const std::span<const Ref> children = arena.ChildrenOf(ref_);
+  const size_t before = out.size();
+  for (const Ref child : children) {
+    const int64_t number = arena.KindOf(child) == Kind::kInt ? arena.IntOf(child) : -1;
+    if (number < 0) {
+      out.resize(before);
+      return false;
+    }
+    out.push_back(static_cast<uint64_t>(number));
+  }
+  return true;
 }
 
 std::optional<Value> Value::Find(std::string_view key) const {
@@ -134,6 +151,34 @@ std::optional<Value> Value::state() const {
     if (last.kind == OperationKind::kState) return last.first;
   }
   return std::nullopt;
+}
+
+std::optional<Value> Value::OnlyArgumentOf(std::string_view name) const {
+  if (!Is(Kind::kObject)) return std::nullopt;
+  const Document::Arena& arena = document_->arena();
+  const Ref callable = arena.CallableOf(ref_);
+  const Ref args = arena.ArgsOf(ref_);
+  if (arena.KindOf(callable) != Kind::kGlobal || arena.KindOf(args) != Kind::kTuple) return std::nullopt;
+  const std::span<const Ref> children = arena.ChildrenOf(args);
+  if (children.size() != 1 || arena.TextOf(arena.NameOf(callable)) != name) return std::nullopt;
+  return Value(document_, children[0]);
+}
+
+bool Value::ReadFields(std::span<Field> fields) const {
+  if (!Is(Kind::kObject)) return false;
+  const std::optional<Value> attributes = state();
+  if (!attributes || !attributes->Is(Kind::kDict)) return false;
+  const Document::Arena& arena = document_->arena();
+  const std::span<const Ref> children = arena.ChildrenOf(attributes->ref_);
+  for (size_t i = 0; i + 1 < children.size(); i += 2) {
+    if (arena.KindOf(children[i]) != Kind::kString) continue;
+    const std::string_view name = arena.TextOf(children[i]);
+    const auto field = std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.name == name; });
+    if (field == fields.end()) continue;
+    field->value.reset();  // of equal keys the last counts
+    if (children[i + 1] != kNoneRef) field->value = Value(document_, children[i + 1]);
+  }
+  return true;
 }
 
 bool Value::IsCallOf(std::string_view module, std::string_view name) const {

@@ -1,6 +1,12 @@
 // Building values and taking them apart.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
+#include <vector>
+
+#include <array>
+
 #include <stdexcept>
 
 #include "pickle/memo.h"
@@ -264,6 +270,44 @@ TEST(PickleMemo, KeepsAnEntryWhoseIndexIsReachedLater) {
   EXPECT_EQ(memo.Get(100), 7u);
   EXPECT_EQ(memo.Get(199), 199u);
   EXPECT_EQ(memo.count(), 200u);
+}
+
+TEST(PickleValue, AppendsCountsOrNothing) {
+  Document document;
+  std::vector<uint64_t> counts = {9};
+  EXPECT_TRUE(document.Tuple({document.Int(0), document.Int(int64_t{1} << 40)}).AppendCounts(counts));
+  EXPECT_EQ(counts, (std::vector<uint64_t>{9, 0, uint64_t{1} << 40}));
+  EXPECT_FALSE(document.Tuple({document.Int(5), document.Int(-1)}).AppendCounts(counts));
+  EXPECT_FALSE(document.Tuple({document.Int(5), document.String("6")}).AppendCounts(counts));
+  EXPECT_FALSE(document.Int(5).AppendCounts(counts));
+  EXPECT_EQ(counts.size(), 3U);
+}
+
+TEST(PickleValue, ReadsFieldsOfAnInstanceInOnePass) {
+  Document document;
+  const Value state = document.Dict();
+  document.SetItem(state, document.String("a"), document.Int(1));
+  document.SetItem(state, document.String("b"), document.None());
+  document.SetItem(state, document.Int(7), document.Int(7));
+  document.SetItem(state, document.String("a"), document.Int(2));
+  const Value object = document.Object(Construct::kNewObj, document.Global("m", "C"), document.Tuple({}));
+  std::array fields = {Field{"a"}, Field{"b"}, Field{"c"}};
+  EXPECT_FALSE(object.ReadFields(fields));  // no state yet
+  document.SetState(object, state);
+  ASSERT_TRUE(object.ReadFields(fields));
+  EXPECT_EQ(fields[0].value->AsInt(), 2);  // of equal keys the last counts
+  EXPECT_FALSE(fields[1].value);           // None
+  EXPECT_FALSE(fields[2].value);
+  EXPECT_FALSE(state.ReadFields(fields));
+}
+
+TEST(PickleValue, FindsTheOnlyArgumentOfACall) {
+  Document document;
+  const Value one = document.Call(document.Global("torch", "Size"), {document.Tuple({document.Int(3)})});
+  EXPECT_EQ((*one.OnlyArgumentOf("Size"))[0].AsInt(), 3);
+  EXPECT_FALSE(one.OnlyArgumentOf("device"));
+  EXPECT_FALSE(document.Call(document.Global("torch", "Size"), {}).OnlyArgumentOf("Size"));
+  EXPECT_FALSE(document.Int(3).OnlyArgumentOf("Size"));
 }
 
 }  // namespace
