@@ -28,9 +28,6 @@ struct Selection {
 
 enum class Reflink : uint8_t { kAuto, kAlways, kNever };
 enum class ObjectPolicy : uint8_t { kKeep, kDrop };
-// What becomes of the data files of a DCP checkpoint that gets a new `.metadata`: written anew, or taken over
-// whole, as clones or copies, or as hard links.
-enum class DataPolicy : uint8_t { kRewrite, kCopy, kLink };
 enum class OutputFormat : uint8_t { kDcp, kTorch };
 
 struct RunOptions {
@@ -53,10 +50,7 @@ struct ConvertOptions {
   bool skip_damaged = false;  // leave out what cannot be read, each as a finding of severity kError
   ObjectPolicy objects = ObjectPolicy::kKeep;
   std::vector<std::string> allow_globals = {};  // "module.name", refused by default as attacks
-  // For a DCP target.
-  std::string compat = {};  // a PyTorch version that must read it; empty: all from 2.0 on
-  DataPolicy data = DataPolicy::kRewrite;
-  std::filesystem::path metadata_only = {};  // write nothing but the metadata, to this file; the target is not used
+  std::string compat = {};  // DCP target: a PyTorch version that must read it; empty: all from 2.0 on
 };
 
 struct ConvertReport {
