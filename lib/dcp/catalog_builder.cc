@@ -18,6 +18,8 @@ using pickle::Value;
 constexpr uint64_t kObjectRank = UINT64_MAX;
 // Fewer records are read sooner than a thread is started.
 constexpr size_t kWorthAThread = 10'000;
+// Room that is made ahead of need; what a pickle claims beyond it is made as it comes.
+constexpr size_t kMostReserved = size_t{16} << 20;
 
 }  // namespace
 
@@ -85,8 +87,13 @@ Result<std::optional<CatalogBuilder::ChunkList>> CatalogBuilder::AddEntry(std::s
 
 Result<void> CatalogBuilder::AddChunks(const std::vector<ChunkList>& lists, const std::string& file) {
   size_t count = 0;
-  for (const ChunkList& list : lists) count += list.chunks.size();
+  size_t dims = 0;
+  for (const ChunkList& list : lists) {
+    count += list.chunks.size();
+    dims += list.chunks.size() * catalog_.tensors[list.tensor].shape.size() * 3;
+  }
   pending_.reserve(pending_.size() + count);
+  catalog_.dims.reserve(catalog_.dims.size() + std::min(dims, kMostReserved));
   for (const ChunkList& list : lists) {
     if (auto done = AddChunksOf(list.tensor, list.chunks, file); !done) {
       return Fail(std::move(done).error().In("entry " + Quote(catalog_.tensors[list.tensor].key)));
@@ -189,6 +196,7 @@ Result<uint32_t> CatalogBuilder::FileIndex(std::string_view path) {
 }
 
 uint32_t CatalogBuilder::TransformChain(const std::vector<std::string>& transforms) {
+  if (transforms.empty()) return 0;
   auto& chains = catalog_.transform_chains;
   const auto index = static_cast<uint32_t>(std::find(chains.begin(), chains.end(), transforms) - chains.begin());
   if (index == chains.size()) chains.push_back(transforms);
@@ -213,14 +221,21 @@ int CatalogBuilder::CompareOffsets(const Record& record, DimsView offsets) const
 }
 
 // By entry and offsets; equal ones stay in the order in which they came, so the lowest rank's is found first.
+// The records of an entry mostly come in the order of their offsets already: ranks write one after the other.
 void CatalogBuilder::SortRecords() {
-  std::stable_sort(records_.begin(), records_.end(), [this](const Record& a, const Record& b) {
-    if (a.entry != b.entry) return a.entry < b.entry;
-    return CompareOffsets(a, OffsetsOf(b)) < 0;
-  });
   first_record_of_.assign(catalog_.entries.size() + 1, 0);
   for (const Record& record : records_) ++first_record_of_[record.entry + 1];
   std::partial_sum(first_record_of_.begin(), first_record_of_.end(), first_record_of_.begin());
+  std::vector<size_t> next(first_record_of_.begin(), first_record_of_.end() - 1);
+  std::vector<Record> by_entry(records_.size());
+  for (const Record& record : records_) by_entry[next[record.entry]++] = record;
+  records_ = std::move(by_entry);
+  const auto less = [this](const Record& a, const Record& b) { return CompareOffsets(a, OffsetsOf(b)) < 0; };
+  for (size_t e = 0; e + 1 < first_record_of_.size(); ++e) {
+    const auto begin = records_.begin() + static_cast<std::ptrdiff_t>(first_record_of_[e]);
+    const auto end = records_.begin() + static_cast<std::ptrdiff_t>(first_record_of_[e + 1]);
+    if (!std::is_sorted(begin, end, less)) std::stable_sort(begin, end, less);
+  }
 }
 
 const CatalogBuilder::Record* CatalogBuilder::FindRecord(uint32_t entry, DimsView offsets) const {
@@ -245,7 +260,10 @@ void CatalogBuilder::ReportMissing(const std::string& key, const std::string& wh
 }
 
 void CatalogBuilder::PlaceChunks() {
-  std::stable_sort(pending_.begin(), pending_.end(), [](const auto& a, const auto& b) { return a.tensor < b.tensor; });
+  const auto by_tensor = [](const auto& a, const auto& b) { return a.tensor < b.tensor; };
+  if (!std::is_sorted(pending_.begin(), pending_.end(), by_tensor)) {  // joined metadata: a run for each rank
+    std::stable_sort(pending_.begin(), pending_.end(), by_tensor);
+  }
   std::vector<uint32_t> entry_of_tensor(catalog_.tensors.size());
   for (uint32_t e = 0; e < catalog_.entries.size(); ++e) {
     if (catalog_.entries[e].is_tensor) entry_of_tensor[catalog_.entries[e].index] = e;
