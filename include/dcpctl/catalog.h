@@ -82,10 +82,13 @@ struct Tensor {
   uint64_t chunk_count = 0;
 };
 
-// The storage of a tensor inside an object.
+// The storage of a tensor inside an object, and the record that it is read from.
 struct ObjectStorage {
   std::string key;  // as the object's pickle names it
   StoredTensor stored;
+  uint32_t file = 0;
+  uint64_t record_offset = 0;
+  uint64_t record_length = 0;
 };
 
 // An object as data: its pickle and the storages it refers to.

@@ -72,6 +72,13 @@ struct Literal {
   std::vector<Hole> holes;  // not empty: written last, when the regions are done
 };
 
+// An output that is a source file as it is.
+struct PlanCopy {
+  uint32_t file = 0;  // into Plan::files
+  std::string path;   // of the output
+  bool link = false;  // as a second name for the same file: nothing is written
+};
+
 struct PlanNeeds {
   bool tensor_math = false;
   bool mpi = false;
@@ -79,7 +86,8 @@ struct PlanNeeds {
 };
 
 struct Plan {
-  std::vector<PlanFile> files;  // what sources are read from
+  std::vector<PlanFile> files;   // what sources are read from
+  std::vector<PlanCopy> copies;  // beside the outputs
   std::vector<PlanOutput> outputs;
   std::vector<Literal> literals;
   std::vector<Region> regions;
@@ -106,7 +114,7 @@ struct Plan {
   [[nodiscard]] DimsView Pool(uint64_t first, uint64_t count) const { return DimsView(dims).subspan(first, count); }
 };
 
-// What a run will do or did, for reports.
+// What a run will do or did, for reports. Copies and links are outputs, too; links take no bytes.
 struct PlanSummary {
   std::vector<PlanOutput> outputs;
   uint64_t bytes_read = 0;
@@ -121,8 +129,8 @@ struct PlanSummary {
 
 // Proves what every engine relies on: each output byte is written exactly once, the pieces of a region
 // cover it exactly once and are sorted by position in its first dimension, sources lie inside their storages and those
-// inside their files, holes lie inside their literals. A failure is kInternal: planners must not make such a plan,
-// whatever the input.
+// inside their files, holes lie inside their literals, copies are of files that are there. A failure is kInternal:
+// planners must not make such a plan, whatever the input.
 [[nodiscard]] Result<void> CheckPlan(const Plan& plan);
 
 }  // namespace dcpctl

@@ -20,14 +20,6 @@ struct Storage {
   engine::EncodedStorage encoded;
 };
 
-template <typename Record>
-Storage MakeStorage(const std::string& key, const Record& record, StoredTensor stored) {
-  if (record.transforms != 0) stored.codec = Codec::kZstd;
-  return {.key = key,
-          .file = record.file,
-          .encoded = {.stored = stored, .record_offset = record.offset, .record_length = record.length}};
-}
-
 std::vector<Storage> Collect(const Catalog& catalog, const std::vector<bool>& selected) {
   std::vector<Storage> storages;
   for (size_t i = 0; i < catalog.entries.size(); ++i) {
@@ -35,11 +27,19 @@ std::vector<Storage> Collect(const Catalog& catalog, const std::vector<bool>& se
     const EntryRef entry = catalog.entries[i];
     if (entry.is_tensor) {
       for (const Chunk& chunk : catalog.ChunksOf(catalog.tensors[entry.index])) {
-        if (chunk.surveyed) storages.push_back(MakeStorage(catalog.KeyOf(entry), chunk, chunk.stored));
+        if (!chunk.surveyed) continue;
+        storages.push_back(
+            {.key = catalog.KeyOf(entry),
+             .file = chunk.file,
+             .encoded = {.stored = chunk.stored, .record_offset = chunk.offset, .record_length = chunk.length}});
       }
     } else if (const Object& object = catalog.objects[entry.index]; object.value) {
       for (const ObjectStorage& storage : object.value->storages)
-        storages.push_back(MakeStorage(object.key, object, storage.stored));
+        storages.push_back({.key = object.key,
+                            .file = storage.file,
+                            .encoded = {.stored = storage.stored,
+                                        .record_offset = storage.record_offset,
+                                        .record_length = storage.record_length}});
     }
   }
   return storages;

@@ -168,6 +168,17 @@ class ExtentSurvey {
     return {};
   }
 
+  static Result<void> PutIntoRecord(const Object& object, ObjectStorage& storage) {
+    storage.file = object.file;
+    storage.record_offset = object.offset;
+    storage.record_length = object.length;
+    if (object.transforms == 0) return {};
+    if (storage.stored.codec != Codec::kNone)
+      return Fail(ErrorKind::kUnsupported, "a compressed record in a compressed item");
+    storage.stored.codec = Codec::kZstd;
+    return {};
+  }
+
   Result<void> LookAtObject(Object& object) {
     return WithArchive(
         object, options_.limits.object_bytes,
@@ -175,6 +186,7 @@ class ExtentSurvey {
           DCPCTL_ASSIGN(const torch::Archive archive, torch::OpenArchive(source, base, length, options_.limits));
           DCPCTL_TRY(pickle::CheckGlobals(archive.document, source.name(), options_.allow_globals));
           DCPCTL_ASSIGN(const auto value, torch::CopyObject(source, archive, archive.document.root(), options_.limits));
+          for (ObjectStorage& storage : value->storages) DCPCTL_TRY(PutIntoRecord(object, storage));
           object.value = value;
           return {};
         });

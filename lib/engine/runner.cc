@@ -13,21 +13,13 @@
 #include "base/result.h"
 #include "engine/buffer_pool.h"
 #include "engine/cloner.h"
+#include "engine/plan_files.h"
 #include "engine/source_reader.h"
 #include "engine/tile_filler.h"
 #include "io/file_cache.h"
 
 namespace dcpctl::engine {
 namespace {
-
-std::vector<io::CachedPath> PathsOf(const Plan& plan) {
-  std::vector<io::CachedPath> paths;
-  for (const PlanFile& file : plan.files) {
-    paths.push_back(
-        {.root = file.root, .relative = file.relative, .known = true, .bytes = file.bytes, .mtime_ns = file.mtime_ns});
-  }
-  return paths;
-}
 
 std::span<const std::byte> AsBytes(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));

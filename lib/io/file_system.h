@@ -57,6 +57,10 @@ class FileSystem {
   // A file without a name in `directory`, gone when it is closed or the process ends.
   virtual Result<std::unique_ptr<ScratchFile>> OpenScratch(const std::filesystem::path& directory) = 0;
 
+  // A second name for the file that is open as `source`, never a copy. kExists when the name is taken, kUnsupported
+  // when the two are on different file systems or the system does not allow it, kMismatch when the path of `source`
+  // leads to another file by now. Durable after SyncDirectory of the folder of `to`.
+  virtual Result<void> Link(const ReadFile& source, const std::filesystem::path& to) = 0;
   // True when made, false when the directory was there. Something else there is kExists. The parent must exist; its
   // entry is durable after SyncDirectory of the parent.
   virtual Result<bool> MakeDirectory(const std::filesystem::path& path) = 0;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/quote.h"
 #include "base/result.h"
 #include "io/errno_text.h"
 #include "io/file_system.h"
@@ -49,6 +50,7 @@ class PosixFileSystem final : public FileSystem {
     return NewPosixScratchFile(calls_, directory);
   }
 
+  Result<void> Link(const ReadFile& source, const fs::path& to) override;
   Result<bool> MakeDirectory(const fs::path& path) override;
   Result<void> SyncDirectory(const fs::path& path) override;
   Result<void> Rename(const fs::path& from, const fs::path& to, bool replace) override;
@@ -102,6 +104,20 @@ Result<std::unique_ptr<Sink>> PosixFileSystem::OpenStream(const fs::path& path) 
   const int flags = O_WRONLY | O_TRUNC | O_NOCTTY;
   DCPCTL_ASSIGN(UniqueFd fd, OpenAt(calls_, AT_FDCWD, path.string(), flags, 0, path.string()));
   return NewStreamSink(fd.Release(), path.string(), &calls_);
+}
+
+Result<void> PosixFileSystem::Link(const ReadFile& source, const fs::path& to) {
+  if (calls_.LinkAt(AT_FDCWD, std::string(source.name()).c_str(), AT_FDCWD, to.c_str()) != 0) {
+    const int err = errno;
+    Error error = ErrorFromErrno(err, "make a hard link to " + Quote(source.name()), Place{to.string()});
+    if (err != EXDEV && err != EPERM && err != EMLINK && err != EOPNOTSUPP) return Fail(std::move(error));
+    return Fail(Error(ErrorKind::kUnsupported, error.place(), error.message()).Advise("copy it instead"));
+  }
+  // The name may have been given to another file since it was opened.
+  struct stat status {};
+  if (::lstat(to.c_str(), &status) == 0 && ToFileInfo(status).id == source.info().id) return {};
+  (void)calls_.UnlinkAt(AT_FDCWD, to.c_str(), 0);
+  return Fail(Place{std::string(source.name())}, ErrorKind::kMismatch, "is another file than the one that was opened");
 }
 
 Result<bool> PosixFileSystem::MakeDirectory(const fs::path& path) {

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/checked.h"
@@ -40,6 +42,16 @@ Result<void> CheckOutputs(const Plan& plan) {
   for (size_t i = 0; i < end.size(); ++i) {
     if (end[i] != plan.outputs[i].bytes)
       return Bug(std::to_string(end[i]) + " bytes are written of " + std::to_string(plan.outputs[i].bytes));
+  }
+  return {};
+}
+
+Result<void> CheckCopies(const Plan& plan) {
+  std::unordered_set<std::string_view> names;
+  for (const PlanOutput& output : plan.outputs) names.insert(output.path);
+  for (const PlanCopy& copy : plan.copies) {
+    if (copy.file >= plan.files.size()) return Bug("a copy has no file");
+    if (!names.insert(copy.path).second) return Bug("two outputs are called " + Quote(copy.path));
   }
   return {};
 }
@@ -119,6 +131,7 @@ Result<void> CheckSource(const Plan& plan, const PlanSource& source) {
 
 Result<void> CheckPlan(const Plan& plan) {
   DCPCTL_TRY(CheckOutputs(plan));
+  DCPCTL_TRY(CheckCopies(plan));
   DCPCTL_TRY(CheckHoles(plan));
   for (const PlanSource& source : plan.sources) DCPCTL_TRY(CheckSource(plan, source));
   for (const Region& region : plan.regions) DCPCTL_TRY(CheckRegion(plan, region));

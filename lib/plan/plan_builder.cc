@@ -19,6 +19,10 @@ uint32_t PlanBuilder::AddOutput(std::string path, uint64_t bytes) {
   return static_cast<uint32_t>(plan_.outputs.size() - 1);
 }
 
+void PlanBuilder::AddCopy(uint32_t file, std::string path, bool link) {
+  plan_.copies.push_back({.file = file, .path = std::move(path), .link = link});
+}
+
 void PlanBuilder::AddLiteral(Literal literal) { plan_.literals.push_back(std::move(literal)); }
 
 uint64_t PlanBuilder::AddDims(DimsView dims) {
@@ -105,12 +109,11 @@ uint32_t PlanBuilder::AddBox(uint32_t output, uint64_t offset, const Tensor& ten
 }
 
 uint32_t PlanBuilder::AddStorage(uint32_t output, uint64_t offset, const Object& object, const ObjectStorage& storage) {
-  PlanSource source{.file = object.file,
+  PlanSource source{.file = storage.file,
                     .stored = storage.stored,
-                    .record_offset = object.offset,
-                    .record_length = object.length,
+                    .record_offset = storage.record_offset,
+                    .record_length = storage.record_length,
                     .strides = AddDims(std::array<uint64_t, 1>{1})};
-  if (object.transforms != 0) source.stored.codec = Codec::kZstd;
   Region region{.output = output,
                 .offset = offset,
                 .bytes = storage.stored.bytes,

@@ -17,6 +17,8 @@ class PlanBuilder {
   explicit PlanBuilder(const Catalog& catalog);
 
   uint32_t AddOutput(std::string path, uint64_t bytes);
+  // A file of the catalog as it is.
+  void AddCopy(uint32_t file, std::string path, bool link);
   void AddLiteral(Literal literal);
   // Regions are numbered in the order in which they are added, from 0. A box of a tensor, from the surveyed
   // chunks that meet it; empty chunks give nothing.

@@ -9,9 +9,21 @@ std::string PathOf(const PlanFile& file) {
 }
 
 PlanSummary Summarize(const Plan& plan) {
-  PlanSummary summary{
-      .outputs = plan.outputs, .steps = plan.literals.size() + plan.pieces.size(), .needs = plan.needs, .findings = {}};
-  for (const PlanOutput& output : plan.outputs) summary.bytes_written += output.bytes;
+  PlanSummary summary{.outputs = {},
+                      .steps = plan.copies.size() + plan.literals.size() + plan.pieces.size(),
+                      .needs = plan.needs,
+                      .findings = {}};
+  for (const PlanCopy& copy : plan.copies) {
+    const uint64_t bytes = plan.files[copy.file].bytes;
+    summary.outputs.push_back({.path = copy.path, .bytes = bytes});
+    if (copy.link) continue;
+    summary.bytes_read += bytes;
+    summary.bytes_written += bytes;
+  }
+  for (const PlanOutput& output : plan.outputs) {
+    summary.outputs.push_back(output);
+    summary.bytes_written += output.bytes;
+  }
   for (const PlanSource& source : plan.sources) {
     summary.bytes_read += source.stored.codec == Codec::kZstd      ? source.record_length
                           : source.stored.codec == Codec::kDeflate ? source.stored.encoded_bytes

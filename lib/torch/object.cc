@@ -18,12 +18,12 @@ class ObjectCopier {
  public:
   ObjectCopier(const ByteSource& source, const Archive& archive) : source_(source), archive_(archive) {}
 
-  Result<std::shared_ptr<const ObjectValue>> Run(Value value, const Limits& limits) {
+  Result<std::shared_ptr<ObjectValue>> Run(Value value, const Limits& limits) {
     pickle::Document::Importer importer(
         object_->document, [this](Value id, pickle::Document& target) { return CopyId(id, target); }, limits);
     DCPCTL_ASSIGN(const Value root, importer.Import(value));
     object_->document.SetRoot(root);
-    return std::shared_ptr<const ObjectValue>(std::move(object_));
+    return std::move(object_);
   }
 
  private:
@@ -69,8 +69,8 @@ class ObjectCopier {
 
 }  // namespace
 
-Result<std::shared_ptr<const ObjectValue>> CopyObject(const ByteSource& source, const Archive& archive, Value value,
-                                                      const Limits& limits) {
+Result<std::shared_ptr<ObjectValue>> CopyObject(const ByteSource& source, const Archive& archive, Value value,
+                                                const Limits& limits) {
   return ObjectCopier(source, archive).Run(value, limits);
 }
 

@@ -14,8 +14,8 @@ namespace dcpctl::torch {
 
 // Copies `value`, a node of the archive's document, with all that it refers to. Its persistent ids stay as
 // they are; each storage that has data is listed once. Storages of a class that is not known are taken at the
-// size of their record.
-Result<std::shared_ptr<const ObjectValue>> CopyObject(const ByteSource& source, const Archive& archive,
-                                                      pickle::Value value, const Limits& limits);
+// size of their record. Which file and record the storages are in is left to the caller.
+Result<std::shared_ptr<ObjectValue>> CopyObject(const ByteSource& source, const Archive& archive, pickle::Value value,
+                                                const Limits& limits);
 
 }  // namespace dcpctl::torch

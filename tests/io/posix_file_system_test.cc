@@ -37,6 +37,35 @@ TEST_F(PosixFileSystem, StatTellsTypesApart) {
   EXPECT_EQ(ErrorOf(files_->Stat(directory_ / "f/no")).kind(), ErrorKind::kNotFound);
 }
 
+TEST_F(PosixFileSystem, LinkGivesASecondName) {
+  directory_.Put("f", "abc");
+  const auto source = Value(files_->OpenRead(directory_ / "f"));
+  Value(files_->Link(*source, directory_ / "g"));
+  EXPECT_EQ(Value(files_->Stat(directory_ / "g")).id, source->info().id);
+  EXPECT_EQ(ErrorOf(files_->Link(*source, directory_ / "g")).kind(), ErrorKind::kExists);
+}
+
+TEST_F(PosixFileSystem, LinkNoticesThatTheNameIsAnotherFileNow) {
+  directory_.Put("f", "abc");
+  const auto source = Value(files_->OpenRead(directory_ / "f"));
+  directory_.Put("other", "xyz");
+  fs::rename(directory_ / "other", directory_ / "f");
+  EXPECT_EQ(ErrorOf(files_->Link(*source, directory_ / "g")).kind(), ErrorKind::kMismatch);
+  EXPECT_FALSE(fs::exists(directory_ / "g"));
+}
+
+TEST_F(PosixFileSystem, LinkSaysWhereThereAreNoLinks) {
+  directory_.Put("f", "abc");
+  const auto source = Value(files_->OpenRead(directory_ / "f"));
+  unsigned call = 0;
+  for (const int err : {EXDEV, EPERM, EMLINK}) {
+    calls_.FailCall("LinkAt", err, call++);
+    const Error error = ErrorOf(files_->Link(*source, directory_ / "g"));
+    EXPECT_EQ(error.kind(), ErrorKind::kUnsupported) << err;
+    EXPECT_EQ(error.advice(), "copy it instead");
+  }
+}
+
 TEST_F(PosixFileSystem, RealPathResolvesLinksAndKeepsWhatIsNotThere) {
   fs::create_directory(directory_ / "d");
   fs::create_symlink("d", directory_ / "link");

@@ -42,6 +42,20 @@ TEST(CheckPlan, AcceptsAGoodPlan) { test::Value(CheckPlan(GoodPlan())); }
 
 TEST(CheckPlan, AcceptsAnEmptyPlan) { test::Value(CheckPlan(Plan{})); }
 
+TEST(CheckPlan, AcceptsCopiesOfFiles) {
+  Plan plan = GoodPlan();
+  plan.copies = {{.file = 0, .path = "copy"}, {.file = 0, .path = "sub/link", .link = true}};
+  test::Value(CheckPlan(plan));
+  const PlanSummary summary = Summarize(plan);
+  EXPECT_EQ(summary.outputs.size(), 3U);
+  EXPECT_EQ(summary.bytes_written, Summarize(GoodPlan()).bytes_written + plan.files[0].bytes);
+}
+
+TEST(CheckPlan, RefusesCopiesThatCannotBe) {
+  EXPECT_REFUSED("a copy has no file", p.copies = {{.file = 99, .path = "copy"}});
+  EXPECT_REFUSED("two outputs are called", p.copies = {{.file = 0, .path = "out.pt"}});
+}
+
 TEST(CheckPlan, RefusesAGapBetweenOutputs) {
   EXPECT_REFUSED("bytes up to", ++p.literals[1].offset, ++p.outputs[0].bytes);
 }

@@ -154,10 +154,15 @@ TEST(PlanBuilder, CopiesStoragesOfObjectsAsBytes) {
 TEST(PlanBuilder, DecodesTheRecordOfAnEncodedObject) {
   CatalogBuilder builder;
   builder.AddFile("f", 1000);
-  const Object object{.key = "rng", .path = {}, .offset = 100, .length = 300, .file = 0, .transforms = 1};
+  const Object object{.key = "rng", .path = {}};
   PlanBuilder planner(builder.catalog());
   planner.AddOutput("out.pt", 5000);
-  planner.AddStorage(0, 0, object, {.key = "0", .stored = {.offset = 2000, .bytes = 5000}});
+  planner.AddStorage(0, 0, object,
+                     {.key = "0",
+                      .stored = {.offset = 2000, .bytes = 5000, .codec = Codec::kZstd},
+                      .file = 0,
+                      .record_offset = 100,
+                      .record_length = 300});
   const Plan plan = std::move(planner).Finish();
   EXPECT_EQ(plan.sources[0].stored.codec, Codec::kZstd);
   EXPECT_EQ(plan.sources[0].record_offset, 100u);

@@ -223,6 +223,16 @@ Result<std::unique_ptr<io::ScratchFile>> MemoryFileSystem::OpenScratch(const fs:
   return NewMemoryScratchFile(state_, state_->NewNode(FileType::kRegular));
 }
 
+Result<void> MemoryFileSystem::Link(const io::ReadFile& source, const fs::path& to) {
+  DCPCTL_TRY(state_->Enter("link", to.string()));
+  const Lock lock(state_->mutex);
+  const fs::path target = Normal(to);
+  DCPCTL_ASSIGN(const auto node, Find(*state_, fs::path(source.name()), "link"));
+  DCPCTL_ASSIGN(const auto directory, FindDirectory(*state_, target.parent_path(), "link"));
+  if (!directory->entries.emplace(target.filename().string(), node).second) return Errno(EEXIST, "link", to);
+  return {};
+}
+
 Result<bool> MemoryFileSystem::MakeDirectory(const fs::path& path) {
   DCPCTL_TRY(state_->Enter("mkdir", path.string()));
   const Lock lock(state_->mutex);

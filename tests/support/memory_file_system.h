@@ -54,6 +54,7 @@ class MemoryFileSystem final : public io::FileSystem {
   Result<std::unique_ptr<io::WriteFile>> CreateTemp(const std::filesystem::path& target) override;
   Result<std::unique_ptr<io::Sink>> OpenStream(const std::filesystem::path& path) override;
   Result<std::unique_ptr<io::ScratchFile>> OpenScratch(const std::filesystem::path& directory) override;
+  Result<void> Link(const io::ReadFile& source, const std::filesystem::path& to) override;
   Result<bool> MakeDirectory(const std::filesystem::path& path) override;
   Result<void> SyncDirectory(const std::filesystem::path& path) override;
   Result<void> Rename(const std::filesystem::path& from, const std::filesystem::path& to, bool replace) override;
