@@ -1,5 +1,7 @@
 #include "cmd/conversion.h"
 
+#include <utility>
+
 #include "cmd/options.h"
 #include "report/convert_text.h"
 #include "report/json.h"
@@ -17,18 +19,17 @@ const char* const kGlobalHelp =
     "carry over objects that name MODULE.NAME\n"
     "Names such as os.system are refused by default: loading the result would call them. May be given again.";
 
-}  // namespace
+const char* const kCompatHelp =
+    "make it readable by this PyTorch and newer\n"
+    "Decides how containers are taken apart and what the metadata's classes are called. By default PyTorch 2.0 and "
+    "everything newer can read it, and a DCP directory keeps its entries.";
+const char* const kIntKeysHelp =
+    "turn the keys \"0\", \"1\" of optimizer state into integers\n"
+    "DCP stores every dict key as text; an optimizer that is not keyed by parameter names needs integers.";
 
-void AddContentOptions(CLI::App& app, ConvertOptions& options) {
-  AddFlag(app, "--skip-damaged", options.skip_damaged, kSkipHelp)->group("Content");
-  AddChoice<ObjectPolicy>(app, "--objects", options.objects,
-                          {{"keep", ObjectPolicy::kKeep}, {"drop", ObjectPolicy::kDrop}}, kObjectsHelp)
-      ->group("Content");
-  AddList(app, "--allow-global", options.allow_globals, "MODULE.NAME", kGlobalHelp)->group("Content");
-}
-
-void PrintConversion(const ConvertReport& result, const std::string& source, const std::string& target, bool to_stream,
-                     bool dry_run, const ReportOptions& report, Console& console) {
+// `to_stream`: standard output holds the result itself, so its report goes to standard error.
+void Print(const ConvertReport& result, const std::string& source, const std::string& target, bool to_stream,
+           bool dry_run, const ReportOptions& report, Console& console) {
   if (!report.json) console.Report(result.plan.findings, source);
   if (report.json && dry_run) {
     report::WritePlanJson(result.plan, console.out());
@@ -42,6 +43,52 @@ void PrintConversion(const ConvertReport& result, const std::string& source, con
     console.out() << report::RenderConverted(result, target);
   }
   console.out().flush();
+}
+
+}  // namespace
+
+void AddTorchOptions(CLI::App& app, ConvertOptions& options) {
+  AddFlag(app, "--flat", options.flat,
+          "keep flat keys\nBy default keys are nested as the checkpoint itself records it.")
+      ->group("Content");
+  AddFlag(app, "--int-keys", options.int_keys, kIntKeysHelp)->group("Content");
+}
+
+void AddDcpOptions(CLI::App& app, ConvertOptions& options) {
+  AddText(app, "--compat", options.compat, "VERSION", kCompatHelp)->group("Content");
+}
+
+void AddConversionOptions(CLI::App& app, ConvertOptions& options, ReportOptions& report) {
+  AddFlag(app, "--skip-damaged", options.skip_damaged, kSkipHelp)->group("Content");
+  AddChoice<ObjectPolicy>(app, "--objects", options.objects,
+                          {{"keep", ObjectPolicy::kKeep}, {"drop", ObjectPolicy::kDrop}}, kObjectsHelp)
+      ->group("Content");
+  AddList(app, "--allow-global", options.allow_globals, "MODULE.NAME", kGlobalHelp)->group("Content");
+  AddSelectionGroup(app, options.selection);
+  AddPrefixOptions(app, options.selection);
+  AddOutputGroup(app, options.run);
+  AddRunGroup(app, options.run);
+  AddReportGroup(app, report);
+}
+
+Result<void> CheckTarget(const std::string& target, const ReportOptions& report, const ConvertOptions& options) {
+  if (target != "-" || !report.json || options.run.dry_run) return {};
+  return Fail(Error(ErrorKind::kUsage, "--json and - both want standard output")
+                  .Advise("give a file name, or leave out --json"));
+}
+
+Result<ExitStatus> RunConversion(const std::string& source, const std::string& target, ConvertOptions options,
+                                 const ReportOptions& report, Console& console, const Conversion& convert) {
+  const bool to_stream = target == "-" && !options.run.dry_run;
+  if (to_stream && console.out_is_terminal()) {
+    return Fail(Error(ErrorKind::kUsage, "- would write a binary file to a terminal").Advise("redirect it: > FILE"));
+  }
+  options.run.stop = console.stop();
+  options.run.observer = &console.observer();
+  auto result = convert(source, target, options);
+  if (!result) return Fail(std::move(result).error());
+  Print(*result, source, target, to_stream, options.run.dry_run, report, console);
+  return result->left_out > 0 ? kFound : kDone;
 }
 
 }  // namespace dcpctl::cmd

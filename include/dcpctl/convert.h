@@ -30,6 +30,14 @@ enum class Reflink : uint8_t { kAuto, kAlways, kNever };
 enum class ObjectPolicy : uint8_t { kKeep, kDrop };
 enum class OutputFormat : uint8_t { kDcp, kTorch };
 
+// What becomes of the data files when a DCP checkpoint becomes another.
+enum class DataPolicy : uint8_t {
+  kRewrite,  // laid out anew: one file a rank, payloads on block boundaries
+  kCopy,     // taken over whole
+  kLink,     // second names for the same files
+  kNone,     // only the metadata is written; the target is that file
+};
+
 struct RunOptions {
   unsigned jobs = 0;                            // 0: one per core
   uint64_t memory_bytes = uint64_t{256} << 20;  // budget for buffers
@@ -50,7 +58,10 @@ struct ConvertOptions {
   bool skip_damaged = false;  // leave out what cannot be read, each as a finding of severity kError
   ObjectPolicy objects = ObjectPolicy::kKeep;
   std::vector<std::string> allow_globals = {};  // "module.name", refused by default as attacks
-  std::string compat = {};  // DCP target: a PyTorch version that must read it; empty: all from 2.0 on
+  // DCP target: a PyTorch version that must read it. Also decides how containers are taken apart; empty: its classes
+  // are those that all from 2.0 on know, and a DCP source keeps its entries.
+  std::string compat = {};
+  DataPolicy data = DataPolicy::kRewrite;  // DCP to DCP; anything else takes kRewrite alone
 };
 
 struct ConvertReport {

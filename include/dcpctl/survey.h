@@ -22,6 +22,7 @@ enum class SurveyDepth : uint8_t {
 
 // How a nested state dict becomes flat entries; PyTorch has changed it.
 enum class Flattening : uint8_t {
+  kWhole,        // not at all: the state is one object
   kNone,         // 1.13: the top-level values are the entries
   kWithTensors,  // 2.0 to 2.3: containers are taken apart when a tensor is somewhere in them
   kAlways,       // 2.4 and later: mappings always, lists when a tensor or mapping is in them

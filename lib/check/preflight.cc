@@ -57,10 +57,20 @@ auto Exists(const std::filesystem::path& target) {
   return Fail(Place{.file = target.string()}, ErrorKind::kExists, "already exists (use --force to replace it)");
 }
 
+// Folders are judged by what is in them.
 bool BelongsToCheckpoint(const io::DirectoryEntry& entry) {
-  if (entry.type == io::FileType::kDirectory) return false;  // whatever its name, it may hold anything
-  return entry.name == dcp::kMetadataName || entry.name == dcp::kUnfinishedMetadataName ||
+  return entry.type == io::FileType::kDirectory || entry.name == dcp::kMetadataName || entry.name == dcp::kUnfinishedMetadataName ||
          entry.name.ends_with(dcp::kDataSuffix) || dcp::ParseRankMetadataName(entry.name).has_value();
+}
+
+// For a target that has nothing to do with its source.
+Result<TargetKind> KindOfTarget(io::FileSystem& files, const std::filesystem::path& target, bool force) {
+  DCPCTL_ASSIGN(const auto existing, ExistingType(files, target));
+  if (!existing) return TargetKind::kFile;
+  if (*existing == io::FileType::kFifo || *existing == io::FileType::kCharDevice) return TargetKind::kStream;
+  if (*existing != io::FileType::kRegular) return InTheWay(target, *existing, "a file");
+  if (!force) return Exists(target);
+  return TargetKind::kFile;
 }
 
 }  // namespace
@@ -71,12 +81,19 @@ Result<TargetKind> CheckTarget(io::FileSystem& files, const std::filesystem::pat
   if (!target.has_filename())
     return Fail(Place{.file = target.string()}, ErrorKind::kUsage, "the target is no file name");
   DCPCTL_TRY(CheckApart(files, source, target));
+  return KindOfTarget(files, target, force);
+}
+
+Result<TargetKind> CheckMetadataTarget(io::FileSystem& files, const std::filesystem::path& source,
+                                       const std::filesystem::path& target, bool force) {
+  const bool is_name = target != "-" && target.has_filename();
+  if (!is_name) return CheckTarget(files, source, target, force);
+  DCPCTL_ASSIGN(const bool inside, io::IsInside(files, target, source));
+  if (!inside) return CheckTarget(files, source, target, force);
   DCPCTL_ASSIGN(const auto existing, ExistingType(files, target));
   if (!existing) return TargetKind::kFile;
-  if (*existing == io::FileType::kFifo || *existing == io::FileType::kCharDevice) return TargetKind::kStream;
-  if (*existing != io::FileType::kRegular) return InTheWay(target, *existing, "a file");
-  if (!force) return Exists(target);
-  return TargetKind::kFile;
+  return Fail(Place{.file = target.string()}, ErrorKind::kExists,
+              "already exists in the checkpoint, which is never changed, expected a new name");
 }
 
 Result<void> CheckDirectoryTarget(io::FileSystem& files, const std::filesystem::path& source,
@@ -86,7 +103,7 @@ Result<void> CheckDirectoryTarget(io::FileSystem& files, const std::filesystem::
   DCPCTL_ASSIGN(const auto existing, ExistingType(files, name));
   if (!existing) return {};
   if (*existing != io::FileType::kDirectory) return InTheWay(target, *existing, "a directory");
-  DCPCTL_ASSIGN(const auto listing, files.ListDirectory(name));
+  DCPCTL_ASSIGN(const auto listing, files.ListDirectory(name, {.recursive = true}));
   if (listing.empty()) return {};
   if (!force) return Exists(target);
   for (const io::DirectoryEntry& entry : listing) {

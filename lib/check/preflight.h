@@ -21,6 +21,11 @@ enum class TargetKind : uint8_t {
 Result<TargetKind> CheckTarget(io::FileSystem& files, const std::filesystem::path& source,
                                const std::filesystem::path& target, bool force);
 
+// The same for new metadata of the checkpoint `source`, which may be put beside its data files. What is in a source
+// is never replaced.
+Result<TargetKind> CheckMetadataTarget(io::FileSystem& files, const std::filesystem::path& source,
+                                       const std::filesystem::path& target, bool force);
+
 // The same for a directory. An existing one must be empty, or with `force` a DCP checkpoint or what is left of one:
 // nothing else is ever removed.
 Result<void> CheckDirectoryTarget(io::FileSystem& files, const std::filesystem::path& source,

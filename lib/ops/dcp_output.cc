@@ -23,8 +23,13 @@ class DcpOutputPlanner {
   Result<Plan> Run() {
     std::vector<std::vector<size_t>> items_of(options_.files.size());
     for (size_t i = 0; i < options_.items.size(); ++i) items_of[options_.items[i].file].push_back(i);
-    for (uint32_t file = 0; file < options_.files.size(); ++file)
-      DCPCTL_TRY(AddDataFile(file, std::move(items_of[file])));
+    for (uint32_t file = 0; file < options_.files.size(); ++file) {
+      if (options_.files[file].adopted == kNoFile) {
+        DCPCTL_TRY(AddDataFile(file, std::move(items_of[file])));
+      } else {
+        AdoptDataFile(options_.files[file], items_of[file]);
+      }
+    }
     DCPCTL_ASSIGN(const dcp::NewMetadata metadata, DescribeEntries());
     DCPCTL_ASSIGN(std::string bytes, dcp::WriteMetadata(metadata, options_.compat));
     const uint32_t output = builder_.AddOutput(std::string(dcp::kMetadataName), bytes.size());
@@ -56,8 +61,14 @@ class DcpOutputPlanner {
     }
     DCPCTL_ASSIGN(dcp::DataFileLayout layout, dcp::MakeDataFileLayout(items));
     for (size_t i = 0; i < order.size(); ++i) places_[order[i]] = layout.items[i];
-    Place(options_.files[file], std::move(layout.bytes));
+    Place(options_.files[file].name, std::move(layout.bytes));
     return {};
+  }
+
+  void AdoptDataFile(const DcpFile& file, const std::vector<size_t>& items) {
+    for (const size_t i : items) places_[i] = options_.items[i].place;
+    if (options_.data != DataPolicy::kNone)
+      builder_.AddCopy(file.adopted, file.name, options_.data == DataPolicy::kLink);
   }
 
   Result<dcp::NewItem> MakeTensorItem(const DcpItem& item) {
@@ -102,7 +113,9 @@ class DcpOutputPlanner {
   }
 
   Result<dcp::NewMetadata> DescribeEntries() {
-    dcp::NewMetadata metadata{.files = options_.files, .entries = {}, .nested = options_.nested};
+    dcp::NewMetadata metadata{
+        .files = {}, .transform_chains = catalog_.transform_chains, .entries = {}, .nested = options_.nested};
+    for (const DcpFile& file : options_.files) metadata.files.push_back(file.name);
     std::vector<size_t> position(catalog_.entries.size(), SIZE_MAX);
     std::unordered_map<std::string, uint32_t> keys;
     for (size_t i = 0; i < options_.items.size(); ++i) {
@@ -118,7 +131,7 @@ class DcpOutputPlanner {
         }
       }
       metadata.entries[position[item.entry]].chunks.push_back(
-          {.box = item.box, .file = item.file, .place = places_[i]});
+          {.box = item.box, .file = item.file, .place = places_[i], .transforms = item.transforms});
     }
     return metadata;
   }

@@ -7,29 +7,41 @@
 #include <vector>
 
 #include "dcp/compat.h"
+#include "dcp/layout.h"
 #include "dcpctl/catalog.h"
+#include "dcpctl/convert.h"
 #include "dcpctl/plan.h"
 
 namespace dcpctl::ops {
+
+// A data file of the result: laid out anew, or one of the source as it is.
+struct DcpFile {
+  std::string name;            // relative to the directory
+  uint32_t adopted = kNoFile;  // into Catalog::files
+};
 
 // An entry, or a box of it, in a data file.
 struct DcpItem {
   uint32_t entry = 0;  // into Catalog::entries
   uint32_t file = 0;   // into DcpOutputOptions::files
   Box box;             // of a tensor; may be empty
+  // Where it is in an adopted file.
+  dcp::PlacedItem place = {};
+  uint32_t transforms = 0;  // into Catalog::transform_chains
 };
 
 struct DcpOutputOptions {
-  std::vector<KeyPath> paths;      // new path of each entry that has an item, by Catalog::entries
-  std::vector<std::string> files;  // names of data files, relative to the directory
-  std::vector<DcpItem>
-      items;  // those of one entry in the order of its chunks; a file holds objects, then tensors, in this order
+  std::vector<KeyPath> paths;  // new path of each entry that has an item, by Catalog::entries
+  std::vector<DcpFile> files;
+  // Those of one entry in the order of its chunks; a file holds objects, then tensors, in this order.
+  std::vector<DcpItem> items;
   bool nested = true;
   dcp::Compat compat;
+  DataPolicy data = DataPolicy::kRewrite;  // of adopted files
 };
 
-// Outputs of the plan are the data files, named by `files`, and last `.metadata`. Errors: kMismatch for two entries of
-// one key, kLimit.
+// Outputs of the plan are the data files, named by `files`, and last `.metadata`; adopted files are its copies. With
+// DataPolicy::kNone, `.metadata` alone. Errors: kMismatch for two entries of one key, kLimit.
 Result<Plan> PlanDcpOutput(const Catalog& catalog, const DcpOutputOptions& options);
 
 }  // namespace dcpctl::ops

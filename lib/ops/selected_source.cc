@@ -35,12 +35,12 @@ const KeyPath& PathOfEntry(const Catalog& catalog, EntryRef entry) {
 }
 
 Result<SelectedSource> OpenSelected(io::FileSystem& files, const std::filesystem::path& source,
-                                    const ConvertOptions& options, Flattening flattening) {
+                                    const ConvertOptions& options, const OpenOptions& open) {
   Announce(options.run, "survey");
   SurveyOptions survey{.depth = SurveyDepth::kMetadata,
                        .jobs = options.run.jobs,
                        .allow_globals = options.allow_globals,
-                       .flattening = flattening,
+                       .flattening = open.flattening,
                        .limits = options.run.limits,
                        .stop = options.run.stop};
   // First the names, to know what is wanted; then where the wanted bytes are.
@@ -51,7 +51,7 @@ Result<SelectedSource> OpenSelected(io::FileSystem& files, const std::filesystem
   for (size_t i = 0; i < opened.catalog.entries.size(); ++i) {
     const EntryRef entry = opened.catalog.entries[i];
     if (options.objects == ObjectPolicy::kDrop && !entry.is_tensor) opened.selected[i] = false;
-    if (opened.selected[i]) wanted.insert(opened.catalog.KeyOf(entry));
+    if (opened.selected[i] && !(open.skip_tensors && entry.is_tensor)) wanted.insert(opened.catalog.KeyOf(entry));
   }
   survey.depth = SurveyDepth::kExtents;
   survey.wanted = [&wanted](const std::string& key) { return wanted.contains(key); };

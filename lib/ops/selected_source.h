@@ -19,9 +19,13 @@ struct SelectedSource {
   uint64_t left_out = 0;       // damaged, and not selected any more
 };
 
-// `flattening` is for sources that are nested themselves.
+struct OpenOptions {
+  Flattening flattening = Flattening::kAlways;  // of sources that are nested themselves
+  bool skip_tensors = false;                    // their bytes are not asked for: only objects are surveyed in depth
+};
+
 Result<SelectedSource> OpenSelected(io::FileSystem& files, const std::filesystem::path& source,
-                                    const ConvertOptions& options, Flattening flattening = Flattening::kAlways);
+                                    const ConvertOptions& options, const OpenOptions& open = {});
 
 // Tells the observer, if there is one.
 void Announce(const RunOptions& options, std::string_view stage, uint64_t bytes = 0);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +11,8 @@
 #include "check/preflight.h"
 #include "dcp/compat.h"
 #include "ops/dcp_output.h"
+#include "ops/dcp_placement.h"
+#include "ops/reflatten.h"
 #include "ops/select.h"
 #include "ops/selected_source.h"
 #include "ops/write.h"
@@ -19,87 +20,62 @@
 namespace dcpctl::ops {
 namespace {
 
-std::string DataFileName(uint64_t rank) { return "__" + std::to_string(rank) + "_0.distcp"; }
+// What is selected, under its new names.
+struct NamedSource {
+  SelectedSource source;
+  std::vector<KeyPath> paths;     // by Catalog::entries; none where not selected
+  std::vector<bool> made;         // see Placing
+  uint64_t whole_containers = 0;  // see IsWholeContainer
+};
 
-// Every entry whole, in the one file of one rank: what PyTorch's own converter makes.
-void PlaceWhole(const SelectedSource& source, DcpOutputOptions& output) {
-  output.files = {DataFileName(0)};
-  for (uint32_t e = 0; e < source.catalog.entries.size(); ++e) {
-    if (!source.selected[e]) continue;
-    DcpItem item{.entry = e, .file = 0, .box = {}};
-    if (const EntryRef entry = source.catalog.entries[e]; entry.is_tensor) {
-      item.box.sizes = source.catalog.tensors[entry.index].shape;
-      item.box.offsets.assign(item.box.sizes.size(), 0);
-    }
-    output.items.push_back(std::move(item));
+Result<NamedSource> NameEntries(SelectedSource source, const Selection& selection) {
+  NamedSource named{.source = std::move(source), .paths = {}, .made = {}};
+  const Catalog& catalog = named.source.catalog;
+  DCPCTL_ASSIGN(std::vector<KeyPath> paths, RenamePaths(catalog, named.source.selected, selection));
+  named.paths.resize(catalog.entries.size());
+  size_t next = 0;
+  for (size_t e = 0; e < catalog.entries.size(); ++e) {
+    if (named.source.selected[e]) named.paths[e] = std::move(paths[next++]);
+  }
+  return named;
+}
+
+// The same state, taken apart by other rules.
+Result<NamedSource> WithFlattening(NamedSource named, Flattening rules, const ConvertOptions& options) {
+  FlatEntries flat{.catalog = std::move(named.source.catalog), .paths = std::move(named.paths), .removed = {}};
+  for (size_t e = 0; e < flat.catalog.entries.size(); ++e) {
+    if (!named.source.selected[e])
+      flat.removed.push_back(ApplyPrefixes(PathOfEntry(flat.catalog, flat.catalog.entries[e]), options.selection));
+  }
+  DCPCTL_ASSIGN(Reflattened result, Reflatten(std::move(flat), rules, options.run.limits));
+  named.source.catalog = std::move(result.catalog);
+  named.source.selected.assign(named.source.catalog.entries.size(), true);
+  named.paths = std::move(result.paths);
+  named.made = std::move(result.made);
+  return named;
+}
+
+void CountWholeContainers(NamedSource& named) {
+  const Catalog& catalog = named.source.catalog;
+  for (size_t e = 0; e < catalog.entries.size(); ++e) {
+    const EntryRef entry = catalog.entries[e];
+    const bool whole = named.source.selected[e] && !entry.is_tensor && IsWholeContainer(catalog.objects[entry.index]);
+    named.whole_containers += whole ? 1 : 0;
   }
 }
 
-// The chunks as they are, one file for each rank that has any. A rank is told from the name of its files;
-// files without such a name count as one rank each.
-class ChunkPlacer {
- public:
-  ChunkPlacer(const SelectedSource& source, DcpOutputOptions& output)
-      : catalog_(source.catalog), selected_(source.selected), output_(output) {}
-
-  void Run() {
-    NumberFiles();
-    for (uint32_t e = 0; e < catalog_.entries.size(); ++e) {
-      if (!selected_[e]) continue;
-      const EntryRef entry = catalog_.entries[e];
-      if (!entry.is_tensor) {
-        output_.items.push_back({.entry = e, .file = file_of_[catalog_.objects[entry.index].file], .box = {}});
-        continue;
-      }
-      const Tensor& tensor = catalog_.tensors[entry.index];
-      for (const Chunk& chunk : catalog_.ChunksOf(tensor)) {
-        const BoxView box = catalog_.BoxOf(tensor, chunk);
-        output_.items.push_back({.entry = e,
-                                 .file = file_of_[chunk.file],
-                                 .box = {.offsets = Dims(box.offsets.begin(), box.offsets.end()),
-                                         .sizes = Dims(box.sizes.begin(), box.sizes.end())}});
-      }
-    }
-  }
-
- private:
-  void NumberFiles() {
-    std::map<uint64_t, uint32_t> of_rank;
-    uint64_t next_rank = 0;
-    for (const SourceFile& file : catalog_.files) {
-      if (file.rank) next_rank = std::max(next_rank, *file.rank + 1);
-    }
-    file_of_.resize(catalog_.files.size());
-    for (size_t f = 0; f < catalog_.files.size(); ++f) {
-      if (catalog_.files[f].entries == 0) continue;
-      const uint64_t rank = catalog_.files[f].rank ? *catalog_.files[f].rank : next_rank++;
-      const auto [found, is_new] = of_rank.try_emplace(rank, static_cast<uint32_t>(output_.files.size()));
-      if (is_new) output_.files.push_back(DataFileName(rank));
-      file_of_[f] = found->second;
-    }
-  }
-
-  const Catalog& catalog_;
-  const std::vector<bool>& selected_;
-  DcpOutputOptions& output_;
-  std::vector<uint32_t> file_of_;  // by source file
-};
-
-Result<Plan> PlanOutput(const SelectedSource& source, const ConvertOptions& options, const dcp::Compat& compat) {
-  const Catalog& catalog = source.catalog;
-  DcpOutputOptions output{
-      .paths = std::vector<KeyPath>(catalog.entries.size()), .files = {}, .items = {}, .compat = compat};
+Result<Plan> PlanOutput(const NamedSource& named, const ConvertOptions& options, const dcp::Compat& compat) {
+  const Catalog& catalog = named.source.catalog;
+  DcpOutputOptions output{.paths = named.paths, .files = {}, .items = {}, .compat = compat, .data = options.data};
   // For flat keys too: PyTorch 2.3's converter fails without.
   output.nested = compat.flattening != Flattening::kNone;
-  DCPCTL_ASSIGN(std::vector<KeyPath> paths, RenamePaths(catalog, source.selected, options.selection));
-  size_t next = 0;
-  for (size_t e = 0; e < catalog.entries.size(); ++e) {
-    if (source.selected[e]) output.paths[e] = std::move(paths[next++]);
-  }
-  if (catalog.format == Format::kDcp) {
-    ChunkPlacer(source, output).Run();
+  const Placing placing{.catalog = catalog, .selected = named.source.selected, .made = named.made};
+  if (options.data != DataPolicy::kRewrite) {
+    DCPCTL_TRY(PlaceRecords(placing, output));
+  } else if (catalog.format == Format::kDcp) {
+    PlaceChunks(placing, output);
   } else {
-    PlaceWhole(source, output);
+    PlaceWhole(placing, output);
   }
   DCPCTL_ASSIGN(Plan plan, PlanDcpOutput(catalog, output));
   DCPCTL_TRY(CheckPlan(plan));
@@ -107,17 +83,58 @@ Result<Plan> PlanOutput(const SelectedSource& source, const ConvertOptions& opti
 }
 
 // A checkpoint is a dict of entries; a torch.save file may hold anything.
-Result<void> CheckHasKeys(const Catalog& catalog) {
-  for (const EntryRef entry : catalog.entries) {
-    if (!PathOfEntry(catalog, entry).empty()) continue;
+Result<void> CheckHasKeys(const NamedSource& named) {
+  const Catalog& catalog = named.source.catalog;
+  for (size_t e = 0; e < catalog.entries.size(); ++e) {
+    if (!named.source.selected[e] || !named.paths[e].empty()) continue;
     const auto root = std::find_if(catalog.details.begin(), catalog.details.end(),
                                    [](const auto& detail) { return detail.first == "root"; });
     const std::string type = root == catalog.details.end() ? "something else" : "of type " + root->second;
     return Fail(Error(ErrorKind::kUnsupported, Place{.file = catalog.root.string()},
                       "the top-level object is " + type + ", expected a dict")
-                    .Advise("a DCP checkpoint has a key for everything in it; save {\"model\": ...} instead"));
+                    .Advise("a DCP checkpoint has a key for everything in it; --add-prefix model puts it under one"));
   }
   return {};
+}
+
+Result<void> CheckDataPolicy(const Catalog& catalog, DataPolicy data) {
+  if (data == DataPolicy::kRewrite || catalog.format == Format::kDcp) return {};
+  return Fail(Error(ErrorKind::kUnsupported, Place{.file = catalog.root.string()},
+                    "this is a torch.save file, and data files can be taken over from a DCP directory alone")
+                  .Advise("leave out --data and --metadata-only"));
+}
+
+Result<NamedSource> OpenNamed(io::FileSystem& files, const std::filesystem::path& source, const ConvertOptions& options,
+                              const dcp::Compat& compat) {
+  // Data files that are taken over need no look at each record of theirs; objects are read for what they name.
+  const bool adopts = options.data != DataPolicy::kRewrite;
+  DCPCTL_ASSIGN(SelectedSource opened,
+                OpenSelected(files, source, options,
+                             {.flattening = compat.flattening, .skip_tensors = adopts && !options.skip_damaged}));
+  DCPCTL_TRY(CheckDataPolicy(opened.catalog, options.data));
+  const bool is_dcp = opened.catalog.format == Format::kDcp;
+  DCPCTL_ASSIGN(NamedSource named, NameEntries(std::move(opened), options.selection));
+  DCPCTL_TRY(CheckHasKeys(named));
+  const bool as_asked = is_dcp && !options.compat.empty() && compat.flattening != Flattening::kNone;
+  if (as_asked) return WithFlattening(std::move(named), compat.flattening, options);
+  if (is_dcp) CountWholeContainers(named);
+  return named;
+}
+
+ConvertReport MakeReport(const NamedSource& named, const Plan& plan) {
+  ConvertReport report{.plan = Summarize(plan)};
+  report.plan.findings = named.source.catalog.findings;
+  CountEntries(named.source, report);
+  if (named.whole_containers > 0) {
+    report.plan.findings.push_back(
+        {.id = "convert.whole-containers",
+         .severity = Severity::kNote,
+         .message = (named.whole_containers == 1 ? std::string("1 entry is a container")
+                                                 : std::to_string(named.whole_containers) + " entries are containers") +
+                    " kept as one object, as PyTorch up to 2.3 does; 2.4 and later look for what is in it",
+         .advice = "--compat 2.4 takes containers apart"});
+  }
+  return report;
 }
 
 }  // namespace
@@ -127,15 +144,21 @@ Result<ConvertReport> ToDcp(io::FileSystem& files, const std::filesystem::path& 
   DCPCTL_TRY(CheckRunOptions(options.run));
   DCPCTL_ASSIGN(const dcp::Compat compat,
                 options.compat.empty() ? dcp::DefaultCompat() : dcp::CompatOf(options.compat));
-  DCPCTL_TRY(check::CheckDirectoryTarget(files, source, target, options.run.force));
+  const bool to_file = options.data == DataPolicy::kNone;
+  auto kind = check::TargetKind::kFile;
+  if (to_file) {
+    DCPCTL_ASSIGN(kind, check::CheckMetadataTarget(files, source, target, options.run.force));
+  } else {
+    DCPCTL_TRY(check::CheckDirectoryTarget(files, source, target, options.run.force));
+  }
   const auto start = std::chrono::steady_clock::now();
-  DCPCTL_ASSIGN(const SelectedSource opened, OpenSelected(files, source, options, compat.flattening));
-  DCPCTL_TRY(CheckHasKeys(opened.catalog));
-  DCPCTL_ASSIGN(const Plan plan, PlanOutput(opened, options, compat));
-  ConvertReport report{.plan = Summarize(plan)};
-  report.plan.findings = opened.catalog.findings;
-  CountEntries(opened, report);
-  if (!options.run.dry_run) DCPCTL_TRY(WriteAndRecord(WriteDirectory(files, plan, target, options.run), start, report));
+  DCPCTL_ASSIGN(const NamedSource named, OpenNamed(files, source, options, compat));
+  DCPCTL_ASSIGN(const Plan plan, PlanOutput(named, options, compat));
+  ConvertReport report = MakeReport(named, plan);
+  if (options.run.dry_run) return report;
+  DCPCTL_TRY(WriteAndRecord(
+      to_file ? WriteOutput(files, plan, target, kind, options.run) : WriteDirectory(files, plan, target, options.run),
+      start, report));
   return report;
 }
 

@@ -29,6 +29,15 @@ Result<TorchOutput> PlanOutput(const SelectedSource& source, const std::filesyst
   return planned;
 }
 
+// Whether a torch.save file can be taken as it is, with every type of key and container, and views that share a
+// storage. Entries have flat keys, as in a checkpoint, and what is put together from them has dicts and lists.
+bool KeepsWhole(const ConvertOptions& options) {
+  const Selection& selection = options.selection;
+  return selection.select.empty() && selection.exclude.empty() && selection.strip_prefix.empty() &&
+         selection.add_prefix.empty() && !options.flat && !options.int_keys && !options.skip_damaged &&
+         options.objects == ObjectPolicy::kKeep;
+}
+
 ConvertReport MakeReport(const SelectedSource& source, const TorchOutput& output) {
   ConvertReport report{.plan = Summarize(output.plan)};
   report.plan.findings = source.catalog.findings;
@@ -50,7 +59,9 @@ Result<ConvertReport> ToTorch(io::FileSystem& files, const std::filesystem::path
   DCPCTL_TRY(CheckRunOptions(options.run));
   DCPCTL_ASSIGN(const check::TargetKind kind, check::CheckTarget(files, source, target, options.run.force));
   const auto start = std::chrono::steady_clock::now();
-  DCPCTL_ASSIGN(const SelectedSource opened, OpenSelected(files, source, options));
+  DCPCTL_ASSIGN(const SelectedSource opened,
+                OpenSelected(files, source, options,
+                             {.flattening = KeepsWhole(options) ? Flattening::kWhole : Flattening::kAlways}));
   DCPCTL_ASSIGN(const TorchOutput output, PlanOutput(opened, target, options));
   ConvertReport report = MakeReport(opened, output);
   if (!options.run.dry_run)

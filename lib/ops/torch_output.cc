@@ -42,6 +42,8 @@ class TorchOutputPlanner {
 
  private:
   Result<pickle::Value> BuildState() {
+    const bool is_one_value = options_.paths.size() == 1 && options_.paths[0].empty();
+    if (is_one_value) return BuildLeaf(catalog_.entries[0]);
     size_t next = 0;
     for (size_t i = 0; i < catalog_.entries.size(); ++i) {
       if (!options_.selected[i]) continue;
@@ -52,9 +54,11 @@ class TorchOutputPlanner {
     if (!options_.flat) {
       for (const KeyPath& path : options_.removed) tree_.AddRemoved(path);
     }
-    return tree_.Build(document_, {.int_keys = options_.int_keys}, [this](EntryRef entry) {
-      return entry.is_tensor ? AddTensor(catalog_.tensors[entry.index]) : AddObject(catalog_.objects[entry.index]);
-    });
+    return tree_.Build(document_, {.int_keys = options_.int_keys}, [this](EntryRef entry) { return BuildLeaf(entry); });
+  }
+
+  Result<pickle::Value> BuildLeaf(EntryRef entry) {
+    return entry.is_tensor ? AddTensor(catalog_.tensors[entry.index]) : AddObject(catalog_.objects[entry.index]);
   }
 
   Result<pickle::Value> AddTensor(const Tensor& tensor) {

@@ -1,6 +1,7 @@
 #include "ops/write.h"
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/quote.h"
 #include "base/result.h"
 #include "dcp/naming.h"
+#include "engine/file_copier.h"
 #include "engine/target.h"
 #include "io/staged_directory.h"
 #include "ops/selected_source.h"
@@ -63,9 +65,29 @@ class PlanRun {
     return {};
   }
 
+  // The files that are taken over whole, into a directory that is there.
+  Result<engine::RunOutcome> CopyInto(const std::filesystem::path& directory) const {
+    if (plan_.copies.empty()) return engine::RunOutcome{};
+    Announce(options_, "copy", CopiedBytes());
+    return engine::CopyFiles({.plan = plan_,
+                              .files = files_,
+                              .directory = directory,
+                              .jobs = options_.jobs,
+                              .memory_bytes = options_.memory_bytes,
+                              .reflink = options_.reflink,
+                              .stop = options_.stop,
+                              .observer = options_.observer});
+  }
+
   uint64_t Bytes() const {
     uint64_t bytes = 0;
     for (const PlanOutput& output : plan_.outputs) bytes += output.bytes;
+    return bytes;
+  }
+
+  uint64_t CopiedBytes() const {
+    uint64_t bytes = 0;
+    for (const PlanCopy& copy : plan_.copies) bytes += copy.link ? 0 : plan_.files[copy.file].bytes;
     return bytes;
   }
 
@@ -85,6 +107,20 @@ class PlanRun {
   const Plan& plan_;
   const RunOptions& options_;
 };
+
+// Folders in the names of outputs, which are relative to `root`. From the outermost to the innermost.
+Result<std::set<std::filesystem::path>> MakeFolders(io::FileSystem& files, const Plan& plan,
+                                                    const std::filesystem::path& root) {
+  std::set<std::filesystem::path> folders;
+  const auto add = [&](const std::filesystem::path& name) {
+    for (auto folder = name.parent_path(); !folder.empty() && folders.insert(folder).second;)
+      folder = folder.parent_path();
+  };
+  for (const PlanCopy& copy : plan.copies) add(copy.path);
+  for (const PlanOutput& output : plan.outputs) add(output.path);
+  for (const auto& folder : folders) DCPCTL_TRY(files.MakeDirectory(root / folder));
+  return folders;
+}
 
 Result<engine::RunOutcome> WriteStream(io::FileSystem& files, const PlanRun& job, const std::filesystem::path& target,
                                        check::TargetKind kind, const RunOptions& options) {
@@ -117,8 +153,10 @@ Result<engine::RunOutcome> WriteOutput(io::FileSystem& files, const Plan& plan, 
 Result<engine::RunOutcome> WriteDirectory(io::FileSystem& files, const Plan& plan, const std::filesystem::path& target,
                                           const RunOptions& options) {
   const PlanRun job(files, plan, options);
-  DCPCTL_TRY(check::CheckSpace(files, target, job.Bytes()));
+  DCPCTL_TRY(check::CheckSpace(files, target, job.Bytes() + job.CopiedBytes()));
   DCPCTL_ASSIGN(io::StagedDirectory staged, io::StagedDirectory::Make(files, target));
+  DCPCTL_ASSIGN(const auto folders, MakeFolders(files, plan, staged.path()));
+  DCPCTL_ASSIGN(const engine::RunOutcome copied, job.CopyInto(staged.path()));
   std::vector<std::unique_ptr<io::WriteFile>> outputs;
   std::vector<io::WriteFile*> borrowed;
   for (const PlanOutput& output : plan.outputs) {
@@ -128,10 +166,14 @@ Result<engine::RunOutcome> WriteDirectory(io::FileSystem& files, const Plan& pla
     outputs.push_back(std::move(file));
   }
   engine::FileTarget all(std::move(borrowed));
-  DCPCTL_ASSIGN(const engine::RunOutcome outcome, job.To(all, FolderOf(target)));
+  DCPCTL_ASSIGN(engine::RunOutcome outcome, job.To(all, FolderOf(target)));
+  outcome.bytes_read += copied.bytes_read;
+  outcome.bytes_cloned += copied.bytes_cloned;
   DCPCTL_TRY(job.BeforeCommit());
   // In the order of the plan: `.metadata`, which says that the rest is there, comes last.
   for (const auto& output : outputs) DCPCTL_TRY(output->Commit(false));
+  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder)
+    DCPCTL_TRY(files.SyncDirectory(staged.path() / *folder));
   DCPCTL_TRY(staged.Commit(options.force));
   return outcome;
 }

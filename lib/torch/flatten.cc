@@ -75,11 +75,11 @@ std::vector<Item> ItemsOf(Value mapping) {
 
 class Flattener {
  public:
-  Flattener(std::string_view file, const Limits& limits, Flattening rules)
-      : file_(file), limits_(limits), rules_(rules) {}
+  Flattener(std::string_view file, const Limits& limits, Flattening rules, EmptyMappings empty)
+      : file_(file), limits_(limits), rules_(rules), empty_(empty) {}
 
   Result<std::vector<Leaf>> Run(Value root) {
-    if (IsMapping(root)) {
+    if (rules_ != Flattening::kWhole && IsMapping(root)) {
       DCPCTL_TRY(VisitMapping(root, ""));
     } else {
       leaves_.push_back({.path = {}, .key = {}, .value = root});
@@ -105,7 +105,14 @@ class Flattener {
       return TooMuch("key " + Quote(key, 60) + " has " + std::to_string(key.size()) + " bytes, expected at most " +
                      std::to_string(limits_.name_bytes));
     }
-    if (IsOpen(value)) return IsMapping(value) ? VisitMapping(value, key) : VisitList(value, key);
+    if (IsOpen(value)) {
+      if (!IsMapping(value)) return VisitList(value, key);
+      const size_t before = leaves_.size();
+      const uint64_t visited = visited_;
+      DCPCTL_TRY(VisitMapping(value, key));
+      const bool is_empty = leaves_.size() == before && visited_ == visited;
+      if (!is_empty || empty_ == EmptyMappings::kDrop) return {};
+    }
     leaves_.push_back({.path = path_, .key = key, .value = value});
     return {};
   }
@@ -131,6 +138,7 @@ class Flattener {
 
   bool IsOpen(Value value) {
     switch (rules_) {
+      case Flattening::kWhole:
       case Flattening::kNone: return false;
       case Flattening::kWithTensors: return HasTensor(value, 0);
       case Flattening::kAlways: return IsMapping(value) || IsOpenList(value, 0);
@@ -172,6 +180,7 @@ class Flattener {
   std::string_view file_;
   const Limits& limits_;
   const Flattening rules_;
+  const EmptyMappings empty_;
   KeyPath path_;
   uint64_t visited_ = 0;
   std::unordered_map<uint32_t, bool> open_lists_;  // containers that are taken apart, by identity
@@ -192,8 +201,9 @@ bool IsMapping(Value value) {
   return false;
 }
 
-Result<std::vector<Leaf>> Flatten(Value root, std::string_view file, const Limits& limits, Flattening rules) {
-  return Flattener(file, limits, rules).Run(root);
+Result<std::vector<Leaf>> Flatten(Value root, std::string_view file, const Limits& limits, Flattening rules,
+                                  EmptyMappings empty) {
+  return Flattener(file, limits, rules, empty).Run(root);
 }
 
 }  // namespace dcpctl::torch

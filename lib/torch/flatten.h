@@ -4,6 +4,7 @@
 // other rules: see Flattening.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,10 +27,16 @@ struct Leaf {
 // Counter, and instances that their pickle gives items.
 [[nodiscard]] bool IsMapping(pickle::Value value);
 
+// What becomes of an empty mapping that is not the root.
+enum class EmptyMappings : uint8_t {
+  kDrop,  // nothing, as in PyTorch from 2.4 on
+  kKeep,  // a leaf: an entry that PyTorch does not ask for and gives back
+};
+
 // In iteration order. A root that is no mapping is one leaf with an empty path. Keys may repeat. `file` is
 // for messages. Errors: kLimit for too many leaves, too long keys, or containers nested too deeply, as those
 // that contain themselves are.
 Result<std::vector<Leaf>> Flatten(pickle::Value root, std::string_view file, const Limits& limits,
-                                  Flattening rules = Flattening::kAlways);
+                                  Flattening rules = Flattening::kAlways, EmptyMappings empty = EmptyMappings::kDrop);
 
 }  // namespace dcpctl::torch

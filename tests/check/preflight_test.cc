@@ -51,6 +51,21 @@ TEST_F(Target, MayBeANewFile) {
   EXPECT_EQ(Value(Check(folder_ / "ckpt", "new-in-the-current-folder.pt")), TargetKind::kFile);
 }
 
+TEST_F(Target, MayBeNewMetadataBesideTheData) {
+  const auto check = [&](const std::string& target, bool force = false) {
+    return CheckMetadataTarget(*files_, folder_ / "ckpt", folder_ / target, force);
+  };
+  EXPECT_EQ(Value(check("ckpt/new.metadata")), TargetKind::kFile);
+  EXPECT_EQ(Value(check("elsewhere")), TargetKind::kFile);
+  EXPECT_EQ(Value(CheckMetadataTarget(*files_, folder_ / "ckpt", "-", false)), TargetKind::kStandardOutput);
+  EXPECT_EQ(Value(check("model.pt", true)), TargetKind::kFile);
+  for (const bool force : {false, true}) {
+    const Error error = ErrorOf(check("ckpt/.metadata", force));
+    EXPECT_EQ(error.kind(), ErrorKind::kExists);
+    EXPECT_THAT(error.ToString(), HasSubstr("never changed"));
+  }
+}
+
 TEST_F(Target, MayBeAStream) {
   EXPECT_EQ(Value(Check(folder_ / "ckpt", "-")), TargetKind::kStandardOutput);
   EXPECT_EQ(Value(Check(folder_ / "ckpt", "/dev/null")), TargetKind::kStream);

@@ -39,7 +39,7 @@ class DcpOutputTest : public testing::Test {
     sample_.PutOn(files_, "/ckpt");
     catalog_ = Value(dcp::SurveyDirectory(files_, "/ckpt", {}));
     ASSERT_TRUE(catalog_.findings.empty());
-    options_.files = {"a.distcp", "b.distcp"};
+    options_.files = {{.name = "a.distcp"}, {.name = "b.distcp"}};
     options_.compat = dcp::DefaultCompat();
     for (const EntryRef entry : catalog_.entries) options_.paths.push_back({catalog_.KeyOf(entry)});
   }
