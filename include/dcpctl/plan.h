@@ -129,8 +129,8 @@ struct PlanSummary {
 
 // Proves what every engine relies on: each output byte is written exactly once, the pieces of a region
 // cover it exactly once and are sorted by position in its first dimension, sources lie inside their storages and those
-// inside their files, holes lie inside their literals, copies are of files that are there. A failure is kInternal:
-// planners must not make such a plan, whatever the input.
+// inside their files, holes lie inside their literals and sum regions of the same output, copies are of files that are
+// there. A failure is kInternal: planners must not make such a plan, whatever the input.
 [[nodiscard]] Result<void> CheckPlan(const Plan& plan);
 
 }  // namespace dcpctl

@@ -90,33 +90,24 @@ Result<bool> CloneExtent(const Extent& extent, uint64_t to, const io::ReadFile& 
 
 }  // namespace
 
-Result<CloneOutcome> CloneRegions(const Plan& plan, Reflink mode, io::FileCache& cache, SourceReader& reader,
-                                  Target& target, const std::function<RangeDigest&(uint32_t)>& digest) {
-  CloneOutcome outcome{.cloned = std::vector<bool>(plan.regions.size(), false)};
-  if (mode == Reflink::kNever) return outcome;
-  for (uint32_t r = 0; r < plan.regions.size(); ++r) {
-    const Region& region = plan.regions[r];
-    io::WriteFile* const out = target.file(region.output);
-    if (region.bytes < kLeastBytes || out == nullptr) continue;
-    std::vector<Extent> extents;
-    std::string why_not = Extents(plan, region).Collect(extents);
-    bool all = why_not.empty();
-    for (size_t i = 0; all && i < extents.size(); ++i) {
-      DCPCTL_ASSIGN(const auto file, cache.Open(plan.sources[extents[i].source].file));
-      DCPCTL_ASSIGN(all, CloneExtent(extents[i], region.offset + extents[i].pos, *file, reader, *out));
-      if (!all) why_not = "the file system does not share these blocks";
-    }
-    if (!all && mode == Reflink::kAlways) {
-      return Fail(Place{.file = out->target().string()}, ErrorKind::kUnsupported,
-                  "cannot clone " + Quote(region.key) + ": " + why_not);
-    }
-    if (!all) continue;
-    for (const Extent& extent : extents)
-      digest(r).Add(extent.pos, extent.bytes, plan.sources[extent.source].stored.crc);
-    outcome.cloned[r] = true;
-    outcome.bytes += region.bytes;
+Result<bool> CloneRegion(const Plan& plan, const Region& region, Reflink mode, io::FileCache& cache,
+                         SourceReader& reader, io::WriteFile& out, RangeDigest& digest) {
+  if (mode == Reflink::kNever || region.bytes < kLeastBytes) return false;
+  std::vector<Extent> extents;
+  std::string why_not = Extents(plan, region).Collect(extents);
+  bool all = why_not.empty();
+  for (size_t i = 0; all && i < extents.size(); ++i) {
+    DCPCTL_ASSIGN(const auto file, cache.Open(plan.sources[extents[i].source].file));
+    DCPCTL_ASSIGN(all, CloneExtent(extents[i], region.offset + extents[i].pos, *file, reader, out));
+    if (!all) why_not = "the file system does not share these blocks";
   }
-  return outcome;
+  if (!all && mode == Reflink::kAlways) {
+    return Fail(Place{.file = out.target().string()}, ErrorKind::kUnsupported,
+                "cannot clone " + Quote(region.key) + ": " + why_not);
+  }
+  if (!all) return false;
+  for (const Extent& extent : extents) digest.Add(extent.pos, extent.bytes, plan.sources[extent.source].stored.crc);
+  return true;
 }
 
 }  // namespace dcpctl::engine

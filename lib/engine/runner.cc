@@ -36,26 +36,54 @@ class Runner {
         filler_(input.plan, reader_),
         buffers_(input.schedule.jobs, input.schedule.buffer_bytes),
         scratch_(input.schedule.jobs, input.schedule.scratch_bytes),
-        left_(input.plan.regions.size()) {
+        left_(input.plan.regions.size()),
+        cloned_(input.plan.regions.size()),
+        outputs_(input.plan.outputs.size()) {
     for (size_t r = 0; r < left_.size(); ++r) left_[r] = plan_.regions[r].bytes;
+    for (uint32_t r = 0; r < plan_.regions.size(); ++r) outputs_[plan_.regions[r].output].regions.push_back(r);
+    for (const Task& task : schedule_.tasks) ++outputs_[task.output].tasks_left;
   }
 
   Result<RunOutcome> Run() {
-    DCPCTL_TRY(Clone());
     if (auto done = RunTasks(); !done) return Fail(Blame(std::move(done).error()));
-    for (const uint32_t literal : deferred_) DCPCTL_TRY(WriteDeferred(literal));
     DCPCTL_TRY(cache_.CheckUnchanged());
-    return RunOutcome{.bytes_read = reader_.bytes_read(), .bytes_cloned = clones_.bytes};
+    return RunOutcome{.bytes_read = reader_.bytes_read(), .bytes_cloned = bytes_cloned_};
   }
 
  private:
-  Result<void> Clone() {
-    DCPCTL_ASSIGN(clones_, CloneRegions(plan_, in_.reflink, cache_, reader_, in_.target,
-                                        [this](uint32_t region) -> RangeDigest& { return filler_.digest(region); }));
-    for (uint32_t r = 0; r < plan_.regions.size(); ++r) {
-      if (clones_.cloned[r]) filler_.SkipRegion(r);
+  // Tasks come in the order of the outputs, so that few outputs are begun and not finished at any time.
+  struct Output {
+    std::mutex mutex;  // guards the two below
+    bool begun = false;
+    std::vector<uint32_t> deferred;  // literals that waited for a checksum
+    std::vector<uint32_t> regions;
+    std::atomic<uint64_t> tasks_left = 0;
+  };
+
+  // Before the first task of an output: clones what can be, so that no task touches it.
+  Result<void> BeginOutput(uint32_t index) {
+    Output& output = outputs_[index];
+    const std::lock_guard lock(output.mutex);
+    if (output.begun) return {};
+    output.begun = true;
+    DCPCTL_ASSIGN(io::WriteFile* const file, in_.target.File(index));
+    if (file == nullptr) return {};
+    for (const uint32_t r : output.regions) {
+      DCPCTL_ASSIGN(const bool cloned,
+                    CloneRegion(plan_, plan_.regions[r], in_.reflink, cache_, reader_, *file, filler_.digest(r)));
+      if (!cloned) continue;
+      cloned_[r] = true;
+      bytes_cloned_ += plan_.regions[r].bytes;
+      DCPCTL_TRY(filler_.SkipRegion(r, scratch_.Take().bytes()));
     }
     return {};
+  }
+
+  Result<void> EndTaskOf(uint32_t index) {
+    Output& output = outputs_[index];
+    if (--output.tasks_left > 0) return {};
+    for (const uint32_t literal : output.deferred) DCPCTL_TRY(WriteDeferred(literal));
+    return in_.target.Finish(index);
   }
 
   Result<void> RunTasks() {
@@ -72,9 +100,11 @@ class Runner {
   // Others may wait for the end of this task, however it comes.
   Result<void> RunTask(uint64_t number) {
     try {
-      auto done = RunSteps(number, schedule_.tasks[number]);
+      const Task& task = schedule_.tasks[number];
+      auto done = BeginOutput(task.output);
+      if (done) done = RunSteps(number, task);
       in_.target.End(number, done.has_value());
-      return done;
+      return done ? EndTaskOf(task.output) : done;
     } catch (...) {
       in_.target.End(number, false);
       throw;
@@ -111,7 +141,7 @@ class Runner {
     return {};
   }
 
-  bool IsCloned(const Step& step) const { return !step.is_literal && clones_.cloned[step.index]; }
+  bool IsCloned(const Step& step) const { return !step.is_literal && cloned_[step.index]; }
 
   // All of the task in one go, but for regions that were cloned and are there already.
   Result<void> WriteParts(const Task& task, std::span<std::byte> buffer) {
@@ -156,11 +186,12 @@ class Runner {
     return {};
   }
 
-  // Puts checksums into a literal; when one is not known yet, the literal is written again at the end.
+  // Puts checksums into a literal; when one is not known yet, the literal is written again at the end of its output.
   void PatchOrDefer(uint32_t index, std::span<std::byte> bytes) {
     if (Patch(index, bytes)) return;
-    const std::lock_guard lock(mutex_);
-    deferred_.push_back(index);
+    Output& output = outputs_[plan_.literals[index].output];
+    const std::lock_guard lock(output.mutex);
+    output.deferred.push_back(index);
   }
 
   bool Patch(uint32_t index, std::span<std::byte> bytes) {
@@ -196,9 +227,10 @@ class Runner {
   BufferPool buffers_;
   BufferPool scratch_;
   std::vector<std::atomic<uint64_t>> left_;  // bytes of each region not filled yet
-  CloneOutcome clones_;
-  std::mutex mutex_;  // guards deferred_ and the observer
-  std::vector<uint32_t> deferred_;
+  std::vector<std::atomic<bool>> cloned_;    // by region
+  std::vector<Output> outputs_;
+  std::atomic<uint64_t> bytes_cloned_ = 0;
+  std::mutex mutex_;  // guards the observer
 };
 
 }  // namespace

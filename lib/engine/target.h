@@ -28,10 +28,12 @@ class Target {
   virtual Result<void> Write(uint32_t output, uint64_t offset, std::span<const std::byte> bytes) = 0;
   // The task is over, well or not.
   virtual void End(uint64_t number, bool ok) = 0;
+  // All of the output is written. Once for each output that has bytes, by any thread.
+  virtual Result<void> Finish(uint32_t /*output*/) { return {}; }
   // Whether bytes can be put in later, behind ones already written.
   [[nodiscard]] virtual bool ordered() const = 0;
-  // The file of an output, for clones; null for a stream.
-  [[nodiscard]] virtual io::WriteFile* file(uint32_t /*output*/) { return nullptr; }
+  // The file of an output, for clones, until it is finished; null for a stream.
+  [[nodiscard]] virtual Result<io::WriteFile*> File(uint32_t /*output*/) { return nullptr; }
 };
 
 // One file an output; they must outlive it.
@@ -42,7 +44,7 @@ class FileTarget final : public Target {
   Result<void> Write(uint32_t output, uint64_t offset, std::span<const std::byte> bytes) override;
   void End(uint64_t /*number*/, bool /*ok*/) override {}
   [[nodiscard]] bool ordered() const override { return false; }
-  [[nodiscard]] io::WriteFile* file(uint32_t output) override { return files_[output]; }
+  [[nodiscard]] Result<io::WriteFile*> File(uint32_t output) override { return files_[output]; }
 
  private:
   const std::vector<io::WriteFile*> files_;

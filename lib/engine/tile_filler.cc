@@ -39,6 +39,7 @@ TileFiller::TileFiller(const Plan& plan, SourceReader& reader)
       region_digests_(plan.regions.size()),
       source_digests_(plan.sources.size()),
       pieces_left_(plan.sources.size()),
+      was_read_(plan.sources.size()),
       largest_extent_(plan.regions.size(), 1) {
   for (const Piece& piece : plan.pieces) ++pieces_left_[piece.source];
   for (size_t r = 0; r < plan.regions.size(); ++r) {
@@ -128,6 +129,7 @@ Result<void> TileFiller::ReadSpan(const Tile& tile, uint32_t source, const CopyL
   const bool direct = loop.IsOneRun();
   const std::span<std::byte> read =
       direct ? tile.out.subspan(loop.to * item, span * item) : tile.scratch.first(span * item);
+  was_read_[source] = true;
   DCPCTL_TRY(reader_.Read(source, loop.from * item, read));
   // Bytes between the wanted ones may be read again with another tile: those sources are summed at the end.
   if (span == loop.Elements()) source_digests_[source].Add(loop.from * item, read.size(), Crc32(read));
@@ -137,18 +139,21 @@ Result<void> TileFiller::ReadSpan(const Tile& tile, uint32_t source, const CopyL
 }
 
 Result<void> TileFiller::VerifySources(uint32_t index, std::span<std::byte> scratch) {
+  return Release(index, false, scratch);
+}
+
+Result<void> TileFiller::SkipRegion(uint32_t index, std::span<std::byte> scratch) {
+  return Release(index, true, scratch);
+}
+
+Result<void> TileFiller::Release(uint32_t index, bool skipped, std::span<std::byte> scratch) {
   const Region& region = plan_.regions[index];
   for (uint64_t i = 0; i < region.piece_count; ++i) {
     const Piece& piece = plan_.pieces[region.first_piece + i];
-    if (--pieces_left_[piece.source] > 0) continue;
+    if (--pieces_left_[piece.source] > 0 || (skipped && !was_read_[piece.source])) continue;
     if (auto done = VerifySource(piece, scratch); !done) return Fail(Describe(std::move(done).error(), region, piece));
   }
   return {};
-}
-
-void TileFiller::SkipRegion(uint32_t index) {
-  const Region& region = plan_.regions[index];
-  for (uint64_t i = 0; i < region.piece_count; ++i) --pieces_left_[plan_.pieces[region.first_piece + i].source];
 }
 
 Result<void> TileFiller::VerifySource(const Piece& piece, std::span<std::byte> scratch) {

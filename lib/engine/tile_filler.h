@@ -27,8 +27,8 @@ class TileFiller {
   // The region is filled. Those of its sources that no other region still needs are compared with the checksums
   // that their writer recorded, reading what has not been read yet. kCorrupt with the place of the storage.
   Result<void> VerifySources(uint32_t region, std::span<std::byte> scratch);
-  // The region will not be filled here.
-  void SkipRegion(uint32_t region);
+  // The region is there by other means. Sources that were read for other regions are compared as above.
+  Result<void> SkipRegion(uint32_t region, std::span<std::byte> scratch);
 
   [[nodiscard]] RangeDigest& digest(uint32_t region) { return region_digests_[region]; }
 
@@ -46,6 +46,7 @@ class TileFiller {
   Result<void> ReadLoop(const Tile& tile, uint32_t source, const CopyLoop& loop, size_t level);
   Result<void> ReadSpan(const Tile& tile, uint32_t source, const CopyLoop& loop);
   Result<void> ReadInBlocks(const Tile& tile, uint32_t source, const CopyLoop& loop, size_t level);
+  Result<void> Release(uint32_t region, bool skipped, std::span<std::byte> scratch);
   Result<void> VerifySource(const Piece& piece, std::span<std::byte> scratch);
   Error Describe(Error error, const Region& region, const Piece& piece) const;
 
@@ -54,6 +55,7 @@ class TileFiller {
   std::vector<RangeDigest> region_digests_;
   std::vector<RangeDigest> source_digests_;
   std::vector<std::atomic<uint64_t>> pieces_left_;  // of each source, in regions that are not done
+  std::vector<std::atomic<bool>> was_read_;         // of each source: something of it
   // The largest extent of a piece in the first dimension: pieces are sorted by position, so this bounds the
   // search for those that meet a tile.
   std::vector<uint64_t> largest_extent_;

@@ -3,13 +3,12 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "base/parallel.h"
 #include "base/quote.h"
 #include "base/result.h"
 #include "dcp/naming.h"
+#include "engine/directory_target.h"
 #include "engine/file_copier.h"
 #include "engine/target.h"
 #include "io/staged_directory.h"
@@ -157,21 +156,12 @@ Result<engine::RunOutcome> WriteDirectory(io::FileSystem& files, const Plan& pla
   DCPCTL_ASSIGN(io::StagedDirectory staged, io::StagedDirectory::Make(files, target));
   DCPCTL_ASSIGN(const auto folders, MakeFolders(files, plan, staged.path()));
   DCPCTL_ASSIGN(const engine::RunOutcome copied, job.CopyInto(staged.path()));
-  std::vector<std::unique_ptr<io::WriteFile>> outputs;
-  std::vector<io::WriteFile*> borrowed;
-  for (const PlanOutput& output : plan.outputs) {
-    DCPCTL_ASSIGN(auto file, files.CreateTemp(staged.path() / output.path));
-    DCPCTL_TRY(file->Allocate(output.bytes));
-    borrowed.push_back(file.get());
-    outputs.push_back(std::move(file));
-  }
-  engine::FileTarget all(std::move(borrowed));
+  engine::DirectoryTarget all(files, staged.path(), plan);
   DCPCTL_ASSIGN(engine::RunOutcome outcome, job.To(all, FolderOf(target)));
+  DCPCTL_TRY(all.FinishEmpty());
   outcome.bytes_read += copied.bytes_read;
   outcome.bytes_cloned += copied.bytes_cloned;
   DCPCTL_TRY(job.BeforeCommit());
-  // In the order of the plan: `.metadata`, which says that the rest is there, comes last.
-  for (const auto& output : outputs) DCPCTL_TRY(output->Commit(false));
   for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder)
     DCPCTL_TRY(files.SyncDirectory(staged.path() / *folder));
   DCPCTL_TRY(staged.Commit(options.force));

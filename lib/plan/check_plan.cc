@@ -61,6 +61,7 @@ Result<void> CheckHoles(const Plan& plan) {
     for (const Hole& hole : literal.holes) {
       if (!InRange(hole.pos, sizeof(uint32_t), literal.bytes.size()) || hole.region >= plan.regions.size())
         return Bug("a checksum has no place");
+      if (plan.regions[hole.region].output != literal.output) return Bug("a checksum is in another output");
     }
   }
   return {};

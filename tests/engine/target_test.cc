@@ -1,11 +1,14 @@
 #include "engine/target.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "engine/directory_target.h"
+#include "support/memory_file_system.h"
 #include "support/result.h"
 #include "tests/engine/fake_outputs.h"
 
@@ -69,7 +72,37 @@ TEST(FileTarget, WritesAnywhereInAnyOrder) {
   Value(target.Write(1, 0, BytesOf("ab")));
   EXPECT_EQ(second.bytes(), "abcd");
   EXPECT_EQ(first.bytes(), "AB\xee\xee");
-  EXPECT_EQ(target.file(1), &second);
+  EXPECT_EQ(Value(target.File(1)), &second);
+}
+
+TEST(DirectoryTarget, OpensEachFileForItsFirstByteAndPublishesItAfterItsLast) {
+  test::MemoryFileSystem files;
+  files.PutDirectory("/out/sub");
+  Plan plan;
+  plan.outputs = {{.path = "a", .bytes = 4}, {.path = "sub/b", .bytes = 2}, {.path = "empty", .bytes = 0}};
+  DirectoryTarget target(files, "/out", plan);
+  EXPECT_EQ(files.Paths().size(), 0U);
+  Value(target.Write(0, 2, BytesOf("cd")));
+  Value(target.Write(0, 0, BytesOf("ab")));
+  EXPECT_EQ(files.Paths().size(), 1U) << "under a temporary name";
+  Value(target.Finish(0));
+  EXPECT_EQ(files.Contents("/out/a"), "abcd");
+  Value(target.Write(1, 0, BytesOf("xy")));
+  Value(target.Finish(1));
+  Value(target.FinishEmpty());
+  EXPECT_THAT(files.Paths(), ::testing::ElementsAre("/out/a", "/out/empty", "/out/sub/b"));
+}
+
+TEST(DirectoryTarget, LeavesNothingOfWhatWasNotFinished) {
+  test::MemoryFileSystem files;
+  files.PutDirectory("/out");
+  Plan plan;
+  plan.outputs = {{.path = "a", .bytes = 4}};
+  {
+    DirectoryTarget target(files, "/out", plan);
+    Value(target.Write(0, 0, BytesOf("ab")));
+  }
+  EXPECT_EQ(files.Paths().size(), 0U);
 }
 
 }  // namespace

@@ -327,8 +327,21 @@ TEST_F(SharedSource, IsComparedWithTheLastRegionThatUsesIt) {
 
 TEST_F(SharedSource, IsComparedWhenTheOtherRegionIsSkipped) {
   OpenShared(1);
-  filler_->SkipRegion(0);
+  Value(filler_->SkipRegion(0, scratch_));
   EXPECT_EQ(ErrorOf(FillAndVerify(1)).kind(), ErrorKind::kCorrupt);
+}
+
+TEST_F(SharedSource, IsComparedWhenTheOtherRegionIsSkippedLater) {
+  OpenShared(1);
+  Value(FillAndVerify(1));
+  EXPECT_EQ(ErrorOf(filler_->SkipRegion(0, scratch_)).kind(), ErrorKind::kCorrupt);
+}
+
+TEST_F(SharedSource, IsNotReadToSkipAllThatUseIt) {
+  OpenShared(1);
+  Value(filler_->SkipRegion(0, scratch_));
+  Value(filler_->SkipRegion(1, scratch_));
+  EXPECT_EQ(reader_->bytes_read(), 0U);
 }
 
 TEST_F(SharedSource, MayBeReadTwice) {
