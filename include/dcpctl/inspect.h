@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "dcpctl/catalog.h"
 #include "dcpctl/convert.h"
@@ -32,6 +33,13 @@ struct InspectTotals {
 };
 
 struct InspectReport {
+// A class or function that pickles of objects name and that torch.load does not know with weights_only=True.
+struct ForeignName {
+  std::string name;      // "module.name"
+  uint64_t entries = 0;  // objects that name it
+  bool refused = false;  // as an attack: conversions need ConvertOptions::allow_globals for it
+};
+
   Catalog catalog;  // entries that are selected, in the checkpoint's order
   InspectTotals totals;
   std::optional<EntryRef> entry;  // of InspectOptions::key

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "check/preflight.h"
+#include "ops/foreign_names.h"
 #include "ops/select.h"
 #include "ops/selected_source.h"
 #include "ops/torch_output.h"
@@ -42,6 +43,7 @@ ConvertReport MakeReport(const SelectedSource& source, const TorchOutput& output
   ConvertReport report{.plan = Summarize(output.plan)};
   report.plan.findings = source.catalog.findings;
   CountEntries(source, report);
+  if (auto note = NoteForeignNames(source.catalog, source.selected)) report.plan.findings.push_back(*std::move(note));
   if (const uint64_t gaps = output.removed_positions; gaps > 0) {
     const std::string what =
         gaps == 1 ? "1 list position whose entry is" : std::to_string(gaps) + " list positions whose entries are";

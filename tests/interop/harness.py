@@ -42,6 +42,22 @@ class Report:
         print(f"ok {name}" if ok else f"FAILED {name}: {detail}", flush=True)
         return ok
 
+    def check_note(self, name, result, why):
+        """The note on weights_only=False is there exactly where needed.
+
+        why is the reason torch.load(weights_only=True) gives for refusing
+        the file that the run wrote, None if it loads. Returns whether there
+        is a note.
+        """
+        noted = b"weights_only=False: " in result.err
+        if noted:
+            self.check(f"{name} needs weights_only=False as noted",
+                       why is not None, "it loads without")
+        else:
+            self.check(f"{name} needs no weights_only=False", why is None,
+                       why)
+        return noted
+
     def skip(self, name, why):
         self.skipped += 1
         print(f"skipped {name}: {why}", flush=True)

@@ -154,6 +154,12 @@ class TorchToDcpTest:
         if not self.report.check(f"{name} converts back", result.status == 0,
                                  result.summary()):
             return None
+        try:
+            torch.load(back, map_location="cpu", weights_only=True)
+            why = None
+        except Exception as e:  # any reason counts
+            why = reason_of(e)
+        self.report.check_note(f"{name} converted back", result, why)
         value = load(back)
         count, bad = self.differences(value, document, path.name)
         self.report.check(f"{name} holds the {count} expected entries",
