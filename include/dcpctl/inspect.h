@@ -18,6 +18,7 @@ struct InspectOptions {
   Selection selection = {};
   std::string key = {};  // this entry in full; an object's bytes are read for it
   bool has_key = false;  // the empty string is a legal key
+  bool names = true;     // fill InspectReport::foreign_names; false: read no objects for it
   unsigned jobs = 0;
   Limits limits = {};
 };
@@ -32,7 +33,6 @@ struct InspectTotals {
   uint64_t file_bytes = 0;
 };
 
-struct InspectReport {
 // A class or function that pickles of objects name and that torch.load does not know with weights_only=True.
 struct ForeignName {
   std::string name;      // "module.name"
@@ -40,9 +40,12 @@ struct ForeignName {
   bool refused = false;  // as an attack: conversions need ConvertOptions::allow_globals for it
 };
 
+struct InspectReport {
   Catalog catalog;  // entries that are selected, in the checkpoint's order
   InspectTotals totals;
-  std::optional<EntryRef> entry;  // of InspectOptions::key
+  std::optional<EntryRef> entry;           // of InspectOptions::key
+  std::vector<ForeignName> foreign_names;  // by name; of the objects that were read
+  uint64_t objects_read = 0;               // of a DCP checkpoint none where they are many or large
 };
 
 [[nodiscard]] Result<InspectReport> Inspect(const std::filesystem::path& path, const InspectOptions& options = {});

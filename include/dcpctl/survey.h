@@ -17,6 +17,8 @@ namespace dcpctl {
 
 enum class SurveyDepth : uint8_t {
   kMetadata,  // names, shapes, boxes: reads the metadata only
+  kObjects,   // also the values of objects, without their storages, as far as they cost little; one that cannot be
+              // read or that names an attack is no finding
   kExtents,   // also where each chunk's bytes lie, and the values of objects
 };
 

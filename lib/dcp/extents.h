@@ -8,7 +8,8 @@
 namespace dcpctl::dcp {
 
 // Fills Chunk::stored, the strides and Object::value of the wanted entries. What is wrong with a record is a
-// finding; errors are kCancelled and kInternal.
+// finding; errors are kCancelled and kInternal. With SurveyDepth::kObjects: the values alone, if the wanted objects are
+// few and small, and no findings.
 Result<void> SurveyExtents(io::FileSystem& files, Catalog& catalog, const SurveyOptions& options);
 
 // Whether records encoded by these descriptors can be read.

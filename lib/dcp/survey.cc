@@ -64,7 +64,7 @@ class DirectorySurvey {
     ReportRecords();
     DCPCTL_TRY(AddUnreferencedFiles());
     for (SourceFile& file : metadata_files_) catalog_.files.push_back(std::move(file));
-    if (options_.depth == SurveyDepth::kExtents) DCPCTL_TRY(SurveyExtents(files_, catalog_, options_));
+    if (options_.depth != SurveyDepth::kMetadata) DCPCTL_TRY(SurveyExtents(files_, catalog_, options_));
     return std::move(catalog_);
   }
 
@@ -166,8 +166,8 @@ class DirectorySurvey {
     if (CanDecode(chain)) return;
     std::string names;
     for (const std::string& name : chain) names += (names.empty() ? "" : ", ") + Quote(name);
-    // Who only looks at the metadata needs no record.
-    const Severity severity = options_.depth == SurveyDepth::kMetadata ? Severity::kWarning : Severity::kError;
+    // Who only looks needs no record.
+    const Severity severity = options_.depth == SurveyDepth::kExtents ? Severity::kError : Severity::kWarning;
     AddFinding({.id = "dcp.transform-unknown",
                 .severity = severity,
                 .file = catalog_.files[file].path,

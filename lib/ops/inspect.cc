@@ -11,6 +11,7 @@
 #include "base/quote.h"
 #include "base/result.h"
 #include "dcpctl/survey.h"
+#include "ops/foreign_names.h"
 #include "ops/select.h"
 
 namespace dcpctl {
@@ -59,18 +60,46 @@ Result<EntryRef> FindEntry(const Catalog& catalog, const std::string& key) {
                   .Advise(near.empty() ? "`dcpctl inspect` lists the keys" : "did you mean " + near + "?"));
 }
 
-// Objects only: all there is to say about a tensor is in the metadata. What is wrong with the object becomes
-// a finding, and it stays without a value.
-Result<void> ReadValue(const std::filesystem::path& path, const InspectOptions& options, Object& object,
-                       Findings& findings) {
-  SurveyOptions survey{.depth = SurveyDepth::kExtents, .jobs = options.jobs, .limits = options.limits};
+// As SelectEntries decides; errors are its affair.
+bool IsSelected(const Selection& selection, const std::string& key) {
+  const auto matches = [&](const std::string& pattern) { return ops::MatchesKey(pattern, key); };
+  return (selection.select.empty() || std::any_of(selection.select.begin(), selection.select.end(), matches)) &&
+         std::none_of(selection.exclude.begin(), selection.exclude.end(), matches);
+}
+
+SurveyOptions FirstLook(const InspectOptions& options) {
+  SurveyOptions survey{.depth = SurveyDepth::kMetadata, .jobs = options.jobs, .limits = options.limits};
+  if (options.has_key || !options.names) return survey;  // of the one entry, later
+  survey.depth = SurveyDepth::kObjects;
+  survey.wanted = [&options](const std::string& key) { return IsSelected(options.selection, key); };
+  return survey;
+}
+
+// The object's value as a survey of this depth has it, and that survey's findings.
+Result<Catalog> LookAt(const std::filesystem::path& path, const InspectOptions& options, SurveyDepth depth,
+                       Object& object) {
+  SurveyOptions survey{.depth = depth, .jobs = options.jobs, .limits = options.limits};
   survey.wanted = [&](const std::string& other) { return other == object.key; };
   DCPCTL_ASSIGN(Catalog catalog, Survey(path, survey));
   DCPCTL_ASSIGN(const EntryRef entry, FindEntry(catalog, object.key));
   if (entry.is_tensor)
     return Fail({.file = path.string()}, ErrorKind::kMismatch, Quote(object.key) + " changed while it was read");
   object.value = catalog.objects[entry.index].value;
-  findings = std::move(catalog.findings);  // those of the metadata again, and those of the object
+  return catalog;
+}
+
+// Objects only: all there is to say about a tensor is in the metadata. What is wrong with the object becomes
+// a finding, and it stays without a value, unless the names in it are all that is wrong.
+Result<void> ReadValue(const std::filesystem::path& path, const InspectOptions& options, Format format, Object& object,
+                       Findings& findings) {
+  // A torch.save file is refused as a whole for what one object names, so it is only looked at as long as that will do.
+  const bool look_first = format == Format::kTorch;
+  for (const bool look : {look_first, !look_first}) {
+    const SurveyDepth depth = look ? SurveyDepth::kObjects : SurveyDepth::kExtents;
+    DCPCTL_ASSIGN(Catalog catalog, LookAt(path, options, depth, object));
+    if (!look) findings = std::move(catalog.findings);  // those of the metadata again, and those of the object
+    if (object.value) return {};
+  }
   return {};
 }
 
@@ -94,12 +123,22 @@ void NarrowFindings(InspectReport& report) {
   std::erase_if(report.catalog.findings, [&](const Finding& f) { return !f.key.empty() && !keys.contains(f.key); });
 }
 
+// Values were read for their names, but for the one that was asked for.
+void NameForeign(InspectReport& report) {
+  Catalog& catalog = report.catalog;
+  const std::vector<EntryRef> entries = report.entry ? std::vector{*report.entry} : catalog.entries;
+  ops::ForeignSummary summary = ops::FindForeignNames(catalog, entries);
+  report.foreign_names = std::move(summary.names);
+  report.objects_read = summary.objects_read;
+  if (report.entry) return;
+  for (Object& object : catalog.objects) object.value = nullptr;
+}
+
 }  // namespace
 
 Result<InspectReport> Inspect(const std::filesystem::path& path, const InspectOptions& options) {
   InspectReport report;
-  DCPCTL_ASSIGN(report.catalog,
-                Survey(path, {.depth = SurveyDepth::kMetadata, .jobs = options.jobs, .limits = options.limits}));
+  DCPCTL_ASSIGN(report.catalog, Survey(path, FirstLook(options)));
   Catalog& catalog = report.catalog;
   DCPCTL_TRY(Narrow(catalog, options.selection));
   report.totals = Total(catalog);
@@ -107,9 +146,10 @@ Result<InspectReport> Inspect(const std::filesystem::path& path, const InspectOp
     DCPCTL_ASSIGN(report.entry, FindEntry(catalog, options.key));
     if (!report.entry->is_tensor) {
       Object& object = catalog.objects[report.entry->index];
-      if (!object.value) DCPCTL_TRY(ReadValue(path, options, object, catalog.findings));
+      if (!object.value) DCPCTL_TRY(ReadValue(path, options, catalog.format, object, catalog.findings));
     }
   }
+  if (options.names) NameForeign(report);
   const bool narrow = options.has_key || !options.selection.select.empty() || !options.selection.exclude.empty();
   if (narrow) NarrowFindings(report);
   return report;

@@ -67,6 +67,24 @@ std::string RenderDetails(const Catalog& catalog) {
   return lines;
 }
 
+// In JSON there are all of them.
+constexpr size_t kMostForeignNames = 5;
+
+// "acme.State in 2 objects, os.system in 1 object (refused by conversions) and 3 more"; of one entry without the
+// counts. Empty when there are none.
+std::string ForeignNamesText(const InspectReport& report) {
+  std::string text;
+  const size_t shown = std::min(kMostForeignNames, report.foreign_names.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const ForeignName& foreign = report.foreign_names[i];
+    text += (i == 0 ? "" : ", ") + text::Printable(foreign.name);
+    if (!report.entry) text += " in " + Plural(foreign.entries, "object");
+    if (foreign.refused) text += " (refused by conversions)";
+  }
+  if (const size_t more = report.foreign_names.size() - shown; more > 0) text += " and " + FormatCount(more) + " more";
+  return text;
+}
+
 std::string NoteOf(const SourceFile& file) {
   if (file.missing) return "missing";
   if (file.bytes == 0) return "empty";
@@ -146,6 +164,8 @@ std::string RenderTotals(const InspectReport& report, const TextStyle& style) {
   if (const std::string others = FindDetail(catalog, "other_attributes"); !others.empty()) {
     third = "other attributes in the metadata: " + text::Printable(others) + "\n";
   }
+  if (const std::string foreign = ForeignNamesText(report); !foreign.empty())
+    third += "foreign names in objects: " + foreign + "\n";
   return first + "\n" + second + "\n" + third;
 }
 
@@ -232,6 +252,8 @@ std::string RenderEntry(const InspectReport& report, const TextStyle& style) {
            style);
   if (const std::string transforms = TransformText(catalog, object.transforms); !transforms.empty())
     AddField(out, "transforms", text::Printable(transforms), style);
+  if (const std::string foreign = ForeignNamesText(report); !foreign.empty())
+    AddField(out, "foreign names", foreign, style);
   if (object.value) AddField(out, "value", ValueText(object.value->document.root()), style);
   return out;
 }

@@ -8,7 +8,7 @@
 
 namespace dcpctl::report {
 
-// Two lines: what the checkpoint is and who wrote it; how much is in it.
+// Two lines: what the checkpoint is and who wrote it; how much is in it. More where there is something special.
 std::string RenderTotals(const InspectReport& report, const TextStyle& style = {});
 
 // One line an entry.

@@ -94,6 +94,12 @@ Json DetailJson(const Catalog& catalog) {
   return json;
 }
 
+Json ForeignNameJson(const ForeignName& foreign) {
+  Json json = {{"name", foreign.name}, {"entries", foreign.entries}};
+  if (foreign.refused) json["refused"] = true;
+  return json;
+}
+
 void WritePlanFields(const PlanSummary& plan, JsonWriter& writer) {
   writer.BeginList("outputs");
   for (const PlanOutput& output : plan.outputs) writer.Item({{"path", output.path}, {"bytes", output.bytes}});
@@ -126,6 +132,10 @@ void WriteInspectJson(const InspectReport& report, std::ostream& out) {
   } else {
     for (const EntryRef entry : catalog.entries) write_entry(entry);
   }
+  writer.EndList();
+  writer.Field("objects_read", report.objects_read);
+  writer.BeginList("foreign_names");
+  for (const ForeignName& foreign : report.foreign_names) writer.Item(ForeignNameJson(foreign));
   writer.EndList();
   writer.BeginList("files");
   for (const SourceFile& file : catalog.files) writer.Item(FileJson(file));

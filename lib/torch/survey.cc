@@ -36,6 +36,10 @@ struct Pending {
   size_t wanted;
 };
 
+// Copies for who only looks. Objects may share what they hold, so that all copies together may take much more than the
+// pickle; a few objects of a real checkpoint take a few KiB.
+constexpr uint64_t kMaxLookedAtBytes = uint64_t{64} << 20;
+
 // ["a"]["b"][0], as Python would index it.
 std::string Describe(const KeyPath& path) {
   std::string text;
@@ -136,10 +140,12 @@ class TorchSurvey {
                   .offset = pickle_record_.offset,
                   .length = pickle_record_.encoded_bytes,
                   .file = 0};
-    if (readable && InDepth(object.key)) {
+    if (readable && (InDepth(object.key) || IsLookedAt(object.key))) {
       // An object may be there under several keys; it is copied once.
       std::shared_ptr<const ObjectValue>& known = objects_[leaf.value.identity()];
-      if (!known) {
+      if (!known && options_.depth == SurveyDepth::kObjects) {
+        known = CopyValue(leaf.value);
+      } else if (!known) {
         auto copy = CopyObject(source_, archive_, leaf.value, options_.limits);
         if (!copy && copy.error().kind() == ErrorKind::kIo) return Fail(std::move(copy).error());
         if (copy) {
@@ -161,6 +167,22 @@ class TorchSurvey {
 
   [[nodiscard]] bool InDepth(const std::string& key) const {
     return options_.depth == SurveyDepth::kExtents && (!options_.wanted || options_.wanted(key));
+  }
+
+  [[nodiscard]] bool IsLookedAt(const std::string& key) const {
+    return options_.depth == SurveyDepth::kObjects && looked_at_bytes_ < kMaxLookedAtBytes &&
+           (!options_.wanted || options_.wanted(key));
+  }
+
+  // Without its storages, and null when it is nested too deeply.
+  std::shared_ptr<const ObjectValue> CopyValue(pickle::Value value) {
+    auto copy = std::make_shared<ObjectValue>();
+    pickle::Document::Importer importer(copy->document, {}, options_.limits);
+    const Result<pickle::Value> root = importer.Import(value);
+    looked_at_bytes_ += copy->document.memory_bytes();
+    if (!root) return nullptr;
+    copy->document.SetRoot(*root);
+    return copy;
   }
 
   // Position in wanted_.
@@ -231,6 +253,7 @@ class TorchSurvey {
   std::unordered_map<std::string, size_t> wanted_by_name_;
   std::vector<Pending> pending_;
   std::unordered_map<uint32_t, std::shared_ptr<const ObjectValue>> objects_;  // by identity
+  uint64_t looked_at_bytes_ = 0;                                              // of copies
 };
 
 }  // namespace

@@ -82,6 +82,35 @@ TEST(DcpSurvey, MetadataDepthOpensNoRecord) {
   EXPECT_FALSE(catalog.chunks[0].surveyed);
 }
 
+TEST(DcpSurvey, ObjectDepthReadsAFewSmallObjectsAndNothingElse) {
+  MemoryFileSystem files;
+  SampleCheckpoint sample = TwoFiles();
+  sample.AddInt("bad", {"bad"}, 8);
+  for (auto& byte : sample.file("__1_0.distcp")) byte = '?';
+  sample.file("__0_0.distcp").back() = '?';
+  sample.PutOn(files, kRoot);
+  const Catalog catalog = Look(files, {.depth = SurveyDepth::kObjects});
+  EXPECT_THAT(catalog.findings, IsEmpty());
+  EXPECT_FALSE(catalog.chunks[0].surveyed);
+  ASSERT_TRUE(catalog.objects[0].value);
+  EXPECT_EQ(pickle::Print(catalog.objects[0].value->document.root()), "7");
+  const Catalog none =
+      Look(files, {.depth = SurveyDepth::kObjects, .wanted = [](const std::string&) { return false; }});
+  EXPECT_FALSE(none.objects[0].value);
+}
+
+TEST(DcpSurvey, ObjectDepthReadsNoneOfManyObjects) {
+  MemoryFileSystem files;
+  SampleCheckpoint sample;
+  for (int i = 0; i < 200; ++i) sample.AddInt("o" + std::to_string(i), {"o" + std::to_string(i)}, i);
+  sample.PutOn(files, kRoot);
+  EXPECT_FALSE(Look(files, {.depth = SurveyDepth::kObjects}).objects[0].value);
+  const auto wanted = [](const std::string& key) { return key == "o0" || key == "o1"; };
+  const Catalog two = Look(files, {.depth = SurveyDepth::kObjects, .wanted = wanted});
+  EXPECT_TRUE(two.objects[0].value);
+  EXPECT_FALSE(two.objects[2].value);
+}
+
 TEST(DcpSurvey, NamesEveryKeyOfAMissingFile) {  // C08
   MemoryFileSystem files;
   SampleCheckpoint sample = TwoFiles();

@@ -24,6 +24,18 @@ TEST(InspectText, TableBeginsWithTotalsAndEscapesKeys) {
             "odd\\n\\x1b[31mkey  object           431 B\n");
 }
 
+TEST(InspectText, NamesWhatObjectsNeed) {  // C75
+  InspectReport report = SmallReport();
+  report.foreign_names = {{.name = "acme.State", .entries = 2}, {.name = "os.system", .entries = 1, .refused = true}};
+  EXPECT_THAT(RenderTable(report),
+              HasSubstr("\nforeign names in objects: acme.State in 2 objects, os.system in 1 object "
+                        "(refused by conversions)\n\n"));
+  for (const char* name : {"x.a", "x.b", "x.c", "x.\x1b"}) report.foreign_names.push_back({.name = name, .entries = 1});
+  EXPECT_THAT(RenderTotals(report), HasSubstr(", x.c in 1 object and 1 more\n"));
+  report.entry = report.catalog.entries[2];
+  EXPECT_THAT(RenderEntry(report), HasSubstr("\nforeign names  acme.State, os.system (refused by conversions), x.a"));
+}
+
 TEST(InspectText, KeysGiveWayWhenTheTerminalIsNarrow) {
   InspectReport report = SmallReport();
   report.catalog.tensors[0].key = std::string(300, 'k');

@@ -48,6 +48,16 @@ TEST(Json, InspectHasTheSchemasFields) {
   EXPECT_EQ(document["findings"], json::array());
 }
 
+TEST(Json, InspectListsForeignNames) {  // C75
+  InspectReport report = SmallReport();
+  report.objects_read = 2;
+  report.foreign_names = {{.name = "acme.State", .entries = 2}, {.name = "os.system", .entries = 1, .refused = true}};
+  const json document = InspectJson(report);
+  EXPECT_EQ(document["objects_read"], 2);
+  EXPECT_EQ(document["foreign_names"], json::parse(R"([{"name": "acme.State", "entries": 2},
+      {"name": "os.system", "entries": 1, "refused": true}])"));
+}
+
 TEST(Json, IntegersAreExact) {
   InspectReport report = SmallReport();
   report.totals.elements = UINT64_MAX;

@@ -99,9 +99,13 @@ TEST(TorchSurvey, FindsWhatRealFilesHave) {
   EXPECT_GT(tensors, 500U);
 }
 
-Catalog SurveyFile(const std::string& version, const std::string& name, const SurveyOptions& options = {}) {
-  const MemorySource source = zip::AsSource(ReadWholeFile(DCPCTL_TESTDATA_DIR "/" + version + "/files/" + name));
+Catalog SurveyPath(const std::string& path, const SurveyOptions& options) {
+  const MemorySource source = zip::AsSource(ReadWholeFile(DCPCTL_TESTDATA_DIR "/" + path));
   return Value(SurveyTorchZip(source, options));
+}
+
+Catalog SurveyFile(const std::string& version, const std::string& name, const SurveyOptions& options = {}) {
+  return SurveyPath(version + "/files/" + name, options);
 }
 
 TEST(TorchSurvey, KeepsOtherTensorsAsObjectsWithAWarning) {
@@ -151,6 +155,14 @@ TEST(TorchSurvey, MetadataDepthAndUnwantedEntriesHaveNoExtents) {
       SurveyFile("torch-2.13.0", "plain.pt", {.wanted = [](const std::string& key) { return key == "w"; }});
   EXPECT_EQ(catalog.chunks[0].length, 48U);
   EXPECT_EQ(catalog.objects.at(0).value, nullptr);
+}
+
+TEST(TorchSurvey, ObjectDepthHasValuesAndNoExtents) {
+  const Catalog catalog = SurveyFile("torch-2.13.0", "plain.pt", {.depth = SurveyDepth::kObjects});
+  EXPECT_EQ(catalog.chunks[0].length, 0U);
+  EXPECT_NE(catalog.objects.at(0).value, nullptr);
+  const Catalog attack = SurveyPath("odd/calls_in_file/model.pt", {.depth = SurveyDepth::kObjects});
+  EXPECT_TRUE(std::any_of(attack.objects.begin(), attack.objects.end(), [](const Object& o) { return o.value; }));
 }
 
 // Two tensors in storages "0" and "1", the first with a changed sample.
