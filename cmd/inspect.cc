@@ -10,8 +10,6 @@
 namespace dcpctl::cmd {
 namespace {
 
-enum class View : uint8_t { kTable, kTree, kFiles, kChunks };
-
 class InspectCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -21,6 +19,10 @@ class InspectCommand final : public Command {
             "files by the rank that wrote them\nSays what the names mean and which files nothing refers to.")
         ->group("View");
     AddFlag(app, "--chunks", chunks_, "every stored part of every tensor: its box and where it lies")->group("View");
+    AddFlag(app, "--keys-only", keys_only_,
+            "one key a line, for grep and xargs\n"
+            "On a terminal control characters are escaped; elsewhere keys are printed as they are.")
+        ->group("View");
     key_option_ =
         AddText(app, "--key", options_.key, "KEY",
                 "one entry in full\nAn object's bytes are read and shown as data; nothing in it is run or imported. "
@@ -31,19 +33,26 @@ class InspectCommand final : public Command {
   }
 
   [[nodiscard]] Result<void> Check() const override {
-    if (tree_ + files_ + chunks_ + HasKey() > 1) {
-      return Fail(
-          Error(ErrorKind::kUsage, "--tree, --files, --chunks and --key do not go together").Advise("choose one view"));
+    if (tree_ + files_ + chunks_ + keys_only_ + HasKey() > 1) {
+      return Fail(Error(ErrorKind::kUsage, "--tree, --files, --chunks, --keys-only and --key do not go together")
+                      .Advise("choose one view"));
+    }
+    if (keys_only_ && report_.json) {
+      return Fail(Error(ErrorKind::kUsage, "--keys-only and --json do not go together")
+                      .Advise("the keys are in the document of --json"));
     }
     return {};
   }
 
   Result<ExitStatus> Run(Console& console) override {
     options_.has_key = HasKey();
+    options_.names = !keys_only_;
     auto result = Inspect(path_, options_);
     if (!result) return Fail(std::move(result).error());
     if (report_.json) {
       report::WriteInspectJson(*result, console.out());
+    } else if (keys_only_) {
+      console.out() << report::RenderKeys(*result, console.out_is_terminal());
     } else {
       console.out() << Render(*result, console.out_style());
     }
@@ -73,6 +82,7 @@ class InspectCommand final : public Command {
   bool tree_ = false;
   bool files_ = false;
   bool chunks_ = false;
+  bool keys_only_ = false;
   const CLI::Option* key_option_ = nullptr;  // owned by the App, which outlives Run
 };
 

@@ -258,4 +258,13 @@ std::string RenderEntry(const InspectReport& report, const TextStyle& style) {
   return out;
 }
 
+std::string RenderKeys(const InspectReport& report, bool escaped) {
+  std::string lines;
+  for (const EntryRef entry : report.catalog.entries) {
+    const std::string& key = report.catalog.KeyOf(entry);
+    lines += (escaped ? text::Printable(key) : key) + "\n";
+  }
+  return lines;
+}
+
 }  // namespace dcpctl::report

@@ -22,4 +22,7 @@ std::string RenderChunks(const InspectReport& report, const TextStyle& style = {
 // InspectReport::entry in full.
 std::string RenderEntry(const InspectReport& report, const TextStyle& style = {});
 
+// One flat key a line, escaped or as it is.
+std::string RenderKeys(const InspectReport& report, bool escaped);
+
 }  // namespace dcpctl::report

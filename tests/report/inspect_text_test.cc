@@ -36,6 +36,11 @@ TEST(InspectText, NamesWhatObjectsNeed) {  // C75
   EXPECT_THAT(RenderEntry(report), HasSubstr("\nforeign names  acme.State, os.system (refused by conversions), x.a"));
 }
 
+TEST(InspectText, KeysComeAsTheyAreOrEscaped) {
+  EXPECT_EQ(RenderKeys(SmallReport(), false), "model.net.weight\noptim.steps.0\nepoch\nodd\n\x1b[31mkey\n");
+  EXPECT_THAT(RenderKeys(SmallReport(), true), EndsWith("epoch\nodd\\n\\x1b[31mkey\n"));
+}
+
 TEST(InspectText, KeysGiveWayWhenTheTerminalIsNarrow) {
   InspectReport report = SmallReport();
   report.catalog.tensors[0].key = std::string(300, 'k');
