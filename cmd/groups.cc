@@ -22,9 +22,14 @@ const char* const kExcludeHelp =
 const char* const kStripHelp =
     "take P off the front of keys that begin with it\n"
     "P is one or more whole components, taken off once. Two keys that become one are an error.";
+const char* const kRenameHelp =
+    "call the components FROM of keys TO\n"
+    "FROM is one or more whole components, as they are, and is replaced wherever it stands: _orig_mod= takes every "
+    "_orig_mod out. With ^ in front it is replaced only at the front of keys. May be given again; done in order, after "
+    "--strip-prefix. A FROM that no key has, and two keys that become one, are errors.";
 const char* const kAddHelp =
     "put P in front of all keys\n"
-    "Each component of P becomes a container around the result. Done after --strip-prefix.";
+    "Each component of P becomes a container around the result. Done after --strip-prefix and --rename.";
 const char* const kDryRunHelp =
     "do everything up to the first write and print the plan\n"
     "The source is opened, checked and planned as in a real run.";
@@ -59,6 +64,7 @@ void AddSelectionGroup(CLI::App& app, Selection& selection) {
 
 void AddPrefixOptions(CLI::App& app, Selection& selection) {
   AddText(app, "--strip-prefix", selection.strip_prefix, "P", kStripHelp)->group("Selection");
+  AddRenamings(app, "--rename", selection.rename, kRenameHelp)->group("Selection");
   AddText(app, "--add-prefix", selection.add_prefix, "P", kAddHelp)->group("Selection");
 }
 

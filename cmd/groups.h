@@ -20,7 +20,7 @@ struct ReportOptions {
 
 // --select, --exclude.
 void AddSelectionGroup(CLI::App& app, Selection& selection);
-// --strip-prefix, --add-prefix, in the same group.
+// --strip-prefix, --rename, --add-prefix, in the same group.
 void AddPrefixOptions(CLI::App& app, Selection& selection);
 // --force, --dry-run.
 void AddOutputGroup(CLI::App& app, RunOptions& run);

@@ -140,6 +140,23 @@ CLI::Option* AddList(CLI::App& app, const std::string& names, std::vector<std::s
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+CLI::Option* AddRenamings(CLI::App& app, const std::string& names, std::vector<Renaming>& values,
+                          const std::string& help) {
+  const auto callback = [names, &values](const CLI::results_t& results) {
+    values.clear();
+    for (const std::string& typed : results) {
+      const size_t equals = typed.find('=');
+      if (equals == std::string::npos || equals == 0)
+        throw Refusal(LastName(names) + " is " + Quote(typed) + ", expected FROM=TO");
+      values.push_back({.from = typed.substr(0, equals), .to = typed.substr(equals + 1)});
+    }
+    return true;
+  };
+  return app.add_option(names, CLI::callback_t(callback), help)
+      ->type_name("FROM=TO")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 CLI::Option* AddSize(CLI::App& app, const std::string& names, uint64_t& bytes, const std::string& help) {
   const auto parse = [names, &bytes](const std::string& typed) {
     const Result<uint64_t> size = text::ParseSize(typed);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "dcpctl/convert.h"
 #include "dcpctl/error.h"
 
 namespace dcpctl::cmd {
@@ -23,6 +24,9 @@ CLI::Option* AddText(CLI::App& app, const std::string& names, std::string& value
 // May be given again and again.
 CLI::Option* AddList(CLI::App& app, const std::string& names, std::vector<std::string>& values,
                      const std::string& value_name, const std::string& help);
+// FROM=TO, again and again.
+CLI::Option* AddRenamings(CLI::App& app, const std::string& names, std::vector<Renaming>& values,
+                          const std::string& help);
 // A number of bytes with a unit ("256MiB").
 CLI::Option* AddSize(CLI::App& app, const std::string& names, uint64_t& bytes, const std::string& help);
 CLI::Option* AddNumber(CLI::App& app, const std::string& names, unsigned& value, unsigned most,

@@ -17,13 +17,21 @@
 
 namespace dcpctl {
 
+// Dotted components of keys that are called something else. `from` is literal text and stands for itself wherever
+// it is, as often as it is; with '^' in front only at the front of a key. An empty `to` takes it out.
+struct Renaming {
+  std::string from;
+  std::string to;
+};
+
 // Which entries, and under which names. Patterns are matched by whole dotted components from the left:
 // `model` and `model.layers.*` mean those keys and all below them, never `model_ema`.
 struct Selection {
   std::vector<std::string> select = {};   // none: everything
   std::vector<std::string> exclude = {};  // wins over select
   std::string strip_prefix = {};          // taken off once where it is there
-  std::string add_prefix = {};            // put in front, after strip_prefix
+  std::vector<Renaming> rename = {};      // after strip_prefix, each on what the one before it made
+  std::string add_prefix = {};            // put in front, last of all
 };
 
 enum class Reflink : uint8_t { kAuto, kAlways, kNever };

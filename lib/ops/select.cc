@@ -1,15 +1,19 @@
 #include "ops/select.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/nearest.h"
 #include "base/quote.h"
 #include "base/result.h"
+#include "ops/dotted.h"
 #include "ops/glob.h"
+#include "ops/rename.h"
 
 namespace dcpctl::ops {
 namespace {
@@ -20,16 +24,6 @@ constexpr std::string_view kAnyComponents = "**";
 
 // Keys and containers that a suggestion is looked for in: enough for any model, and the search stays short.
 constexpr size_t kMaxCandidates = 500'000;
-
-Components SplitAtDots(std::string_view text) {
-  Components parts;
-  for (;;) {
-    const size_t dot = text.find('.');
-    parts.emplace_back(text.substr(0, dot));
-    if (dot == std::string_view::npos) return parts;
-    text.remove_prefix(dot + 1);
-  }
-}
 
 // Whether `pattern` matches the first components of `key`, any number of them.
 bool MatchesFront(std::span<const std::string> pattern, std::span<const std::string> key) {
@@ -75,10 +69,10 @@ std::vector<std::string> CandidateNames(const Catalog& catalog) {
   return {names.begin(), names.end()};
 }
 
-Error NoSuchKey(const Catalog& catalog, std::string_view option, std::string_view text) {
+Error NoSuchKey(const Catalog& catalog, std::string_view option, std::string_view text,
+                const std::vector<std::string>& candidates) {
   std::string near;
-  for (const std::string& name : NearestNames(text, CandidateNames(catalog)))
-    near += (near.empty() ? "" : ", ") + Quote(name);
+  for (const std::string& name : NearestNames(text, candidates)) near += (near.empty() ? "" : ", ") + Quote(name);
   return Error(ErrorKind::kNotFound, {.file = catalog.root.string()},
                std::string(option) + " " + Quote(text) + " matches no key")
       .Advise(near.empty() ? "`dcpctl inspect` lists the keys" : "did you mean " + near + "?");
@@ -86,14 +80,9 @@ Error NoSuchKey(const Catalog& catalog, std::string_view option, std::string_vie
 
 Result<void> CheckUsed(const Catalog& catalog, const std::vector<Pattern>& patterns, std::string_view option) {
   for (const Pattern& pattern : patterns) {
-    if (!pattern.used) return Fail(NoSuchKey(catalog, option, pattern.text));
+    if (!pattern.used) return Fail(NoSuchKey(catalog, option, pattern.text, CandidateNames(catalog)));
   }
   return {};
-}
-
-std::string_view WithoutTrailingDots(std::string_view prefix) {
-  while (prefix.ends_with('.')) prefix.remove_suffix(1);
-  return prefix;
 }
 
 std::string TextOf(const PathElement& element) {
@@ -114,6 +103,45 @@ KeyPath StripPrefix(const KeyPath& path, std::string_view prefix) {
   return stripped;
 }
 
+KeyPath AddPrefix(KeyPath path, const Selection& selection) {
+  const std::string_view add = WithoutTrailingDots(selection.add_prefix);
+  if (add.empty()) return path;
+  KeyPath prefixed;
+  for (std::string& part : SplitAtDots(add)) prefixed.emplace_back(std::move(part));
+  prefixed.insert(prefixed.end(), std::make_move_iterator(path.begin()), std::make_move_iterator(path.end()));
+  return prefixed;
+}
+
+Error NothingToRename(const Catalog& catalog, const RenameRule& rule, const std::vector<KeyPath>& paths) {
+  if (rule.from().find_first_of("*?[") != std::string::npos) {
+    return Error(ErrorKind::kNotFound, {.file = catalog.root.string()},
+                 "--rename " + Quote(rule.from()) + " matches no key")
+        .Advise("--rename takes names as they are, no patterns");
+  }
+  std::set<std::string> names;
+  for (const KeyPath& path : paths) {
+    rule.AddCandidates(path, names);
+    if (names.size() >= kMaxCandidates) break;
+  }
+  return NoSuchKey(catalog, "--rename", rule.from(), {names.begin(), names.end()});
+}
+
+// One rule on all paths.
+Result<void> ApplyToAll(const Catalog& catalog, const Renaming& renaming,
+                        const std::vector<const std::string*>& old_keys, std::vector<KeyPath>& paths) {
+  DCPCTL_ASSIGN(const RenameRule rule, RenameRule::Make(renaming));
+  bool found = false;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    found = rule.Apply(paths[i]) || found;
+    if (!paths[i].empty()) continue;
+    return Fail(Error(ErrorKind::kMismatch, "--rename " + Quote(renaming.from + "=" + renaming.to) +
+                                                " would leave no name for " + Quote(*old_keys[i]))
+                    .Advise("give it another name, or leave it out with --exclude"));
+  }
+  if (!found) return Fail(NothingToRename(catalog, rule, paths));
+  return {};
+}
+
 struct Renamed {
   const KeyPath* path;
   const std::string* old_key;
@@ -122,7 +150,7 @@ struct Renamed {
 Result<void> RefuseBoth(const Renamed& a, const Renamed& b, const std::string& what) {
   return Fail(
       Error(ErrorKind::kMismatch, Quote(*a.old_key) + " and " + Quote(*b.old_key) + " would both become " + what)
-          .Advise("choose other prefixes, or leave one out with --exclude"));
+          .Advise("choose other names, or leave one out with --exclude"));
 }
 
 // Neighbours in the order of paths: equal, one inside the other, or a dict key beside a list position.
@@ -184,31 +212,32 @@ Result<std::vector<bool>> SelectEntries(const Catalog& catalog, const Selection&
   return selected;
 }
 
-KeyPath ApplyPrefixes(const KeyPath& path, const Selection& selection) {
+KeyPath NewPath(const KeyPath& path, const Selection& selection) {
   KeyPath renamed = StripPrefix(path, WithoutTrailingDots(selection.strip_prefix));
-  const std::string_view add = WithoutTrailingDots(selection.add_prefix);
-  if (add.empty()) return renamed;
-  KeyPath prefixed;
-  for (std::string& part : SplitAtDots(add)) prefixed.emplace_back(std::move(part));
-  prefixed.insert(prefixed.end(), renamed.begin(), renamed.end());
-  return prefixed;
+  for (const Renaming& renaming : selection.rename) {
+    if (const auto rule = RenameRule::Make(renaming)) rule->Apply(renamed);
+  }
+  return AddPrefix(std::move(renamed), selection);
 }
 
 Result<std::vector<KeyPath>> RenamePaths(const Catalog& catalog, const std::vector<bool>& selected,
                                          const Selection& selection) {
   std::vector<KeyPath> paths;
   std::vector<const std::string*> old_keys;
-  bool stripped = WithoutTrailingDots(selection.strip_prefix).empty();
+  const std::string_view prefix = WithoutTrailingDots(selection.strip_prefix);
+  bool stripped = prefix.empty();
   for (size_t i = 0; i < catalog.entries.size(); ++i) {
     if (!selected[i]) continue;
     const EntryRef entry = catalog.entries[i];
     const KeyPath& path = entry.is_tensor ? catalog.tensors[entry.index].path : catalog.objects[entry.index].path;
-    stripped = stripped || StripPrefix(path, WithoutTrailingDots(selection.strip_prefix)) != path;
-    paths.push_back(ApplyPrefixes(path, selection));
+    paths.push_back(StripPrefix(path, prefix));
+    stripped = stripped || paths.back() != path;
     old_keys.push_back(&catalog.KeyOf(entry));
   }
   // A prefix that is nowhere is a slip; the result would look right and not load.
-  if (!stripped) return Fail(NoSuchKey(catalog, "--strip-prefix", selection.strip_prefix));
+  if (!stripped) return Fail(NoSuchKey(catalog, "--strip-prefix", selection.strip_prefix, CandidateNames(catalog)));
+  for (const Renaming& renaming : selection.rename) DCPCTL_TRY(ApplyToAll(catalog, renaming, old_keys, paths));
+  for (KeyPath& path : paths) path = AddPrefix(std::move(path), selection);
   std::vector<Renamed> renamed;
   for (size_t i = 0; i < paths.size(); ++i) renamed.push_back({&paths[i], old_keys[i]});
   DCPCTL_TRY(CheckDistinct(std::move(renamed)));

@@ -19,12 +19,14 @@ bool MatchesKey(std::string_view pattern, std::string_view key);
 // names in the advice, and for a selection that leaves nothing.
 Result<std::vector<bool>> SelectEntries(const Catalog& catalog, const Selection& selection);
 
-// `path` under strip_prefix, then add_prefix. A prefix that is all of the path stays.
-KeyPath ApplyPrefixes(const KeyPath& path, const Selection& selection);
+// `path` under strip_prefix, the renamings, add_prefix, in this order. A prefix that is all of the path stays; a
+// renaming may leave nothing of it.
+KeyPath NewPath(const KeyPath& path, const Selection& selection);
 
 // New paths of the selected entries, in the order of Catalog::entries. Errors: kMismatch, naming both old
-// keys, when two entries would get one key, or one would lie inside another; kNotFound when strip_prefix is
-// on no selected key.
+// keys, when two entries would get one key, or one would lie inside another; kMismatch for a renaming
+// that leaves nothing of a key; kNotFound when strip_prefix or a renaming fits no selected key, with near names in the
+// advice; kUsage for a renaming that replaces nothing.
 Result<std::vector<KeyPath>> RenamePaths(const Catalog& catalog, const std::vector<bool>& selected,
                                          const Selection& selection);
 

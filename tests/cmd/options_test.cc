@@ -47,6 +47,19 @@ TEST(Options, HaveDefaults) {
   EXPECT_FALSE(line.tree || line.report.json || line.report.quiet);
 }
 
+TEST(Options, SplitRenamingsAtTheFirstEqualsSign) {
+  const Line line({"p", "--rename", "_orig_mod=", "--rename=a.b=c=d", "--rename", "^m=n"});
+  EXPECT_EQ(line.error, "");
+  ASSERT_EQ(line.selection.rename.size(), 3U);
+  EXPECT_EQ(line.selection.rename[0].from, "_orig_mod");
+  EXPECT_EQ(line.selection.rename[0].to, "");
+  EXPECT_EQ(line.selection.rename[1].from, "a.b");
+  EXPECT_EQ(line.selection.rename[1].to, "c=d");
+  EXPECT_EQ(line.selection.rename[2].from, "^m");
+  for (const char* wrong : {"a", "=a", ""})
+    EXPECT_THAT(Line({"p", "--rename", wrong}).error, HasSubstr("expected FROM=TO")) << wrong;
+}
+
 TEST(Options, FillTheirStructs) {
   const Line line({"--memory=1.5GiB", "-j4", "--device", "cuda:1", "--reflink", "never", "--force", "--dry-run", "-qvv",
                    "--json", "--progress", "always", "--color=never", "p", "--strip-prefix", "a", "--add-prefix=b.c"});

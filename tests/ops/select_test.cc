@@ -98,9 +98,7 @@ TEST(Select, RefusesToLeaveNothing) {
   EXPECT_EQ(selected.error().kind(), ErrorKind::kNotFound);
 }
 
-KeyPath Stripped(const KeyPath& path, const std::string& prefix) {
-  return ApplyPrefixes(path, {.strip_prefix = prefix});
-}
+KeyPath Stripped(const KeyPath& path, const std::string& prefix) { return NewPath(path, {.strip_prefix = prefix}); }
 
 TEST(Prefix, IsTakenOffOnceAtTheFront) {  // C79
   EXPECT_EQ(Stripped({"model", "model", "a"}, "model"), (KeyPath{"model", "a"}));
@@ -122,8 +120,8 @@ TEST(Prefix, NeverTakesAllOrMakesAListTheRoot) {
 }
 
 TEST(Prefix, IsPutInFrontAsContainers) {
-  EXPECT_EQ(ApplyPrefixes({"w.x"}, {.add_prefix = "a.b"}), (KeyPath{"a", "b", "w.x"}));
-  EXPECT_EQ(ApplyPrefixes({"old", "w"}, {.strip_prefix = "old", .add_prefix = "new"}), (KeyPath{"new", "w"}));
+  EXPECT_EQ(NewPath({"w.x"}, {.add_prefix = "a.b"}), (KeyPath{"a", "b", "w.x"}));
+  EXPECT_EQ(NewPath({"old", "w"}, {.strip_prefix = "old", .add_prefix = "new"}), (KeyPath{"new", "w"}));
 }
 
 std::string RenameError(const Catalog& catalog, const Selection& selection) {
@@ -147,6 +145,38 @@ TEST(Rename, RefusesAValueThatWouldBeAContainer) {
               HasSubstr("one as a value and one as a container"));
   EXPECT_THAT(RenameError(TensorsNamed({{"m", "a", uint64_t{0}}, {"a", "b"}}), {.strip_prefix = "m"}),
               HasSubstr("one as a dict and one as a list"));
+}
+
+TEST(Rename, ComesAfterStrippingAndBeforeAdding) {
+  const Selection selection{.strip_prefix = "module", .rename = {{"a", "b"}, {"b", "c"}}, .add_prefix = "top"};
+  EXPECT_EQ(NewPath({"module", "a", "w"}, selection), (KeyPath{"top", "c", "w"}));
+  const Catalog catalog = TensorsNamed({{"module", "a", "w"}, {"module", "x"}});
+  const auto paths = RenamePaths(catalog, {true, true}, selection);
+  ASSERT_TRUE(paths);
+  EXPECT_THAT(*paths, ElementsAre(KeyPath{"top", "c", "w"}, KeyPath{"top", "x"}));
+}
+
+TEST(Rename, RefusesRulesThatMapTwoKeysToOne) {  // C79
+  EXPECT_EQ(RenameError(TensorsNamed({{"a", "w"}, {"b", "w"}}), {.rename = {{"b", "a"}}}),
+            "\"a.w\" and \"b.w\" would both become \"a.w\"");
+}
+
+TEST(Rename, RefusesToLeaveNoName) {
+  EXPECT_EQ(RenameError(TensorsNamed({{"a", "w"}, {"a"}}), {.rename = {{"a", ""}}}),
+            "--rename \"a=\" would leave no name for \"a\"");
+}
+
+TEST(Rename, NamesNearComponentsForOneThatIsNowhere) {
+  const Catalog catalog = TensorsNamed({{"model", "_orig_mod.layers.0.w"}, {"other"}});
+  const auto rename = [&](const std::string& from, const std::vector<bool>& selected) {
+    const auto renamed = RenamePaths(catalog, selected, {.rename = {{from, ""}}});
+    return renamed ? "" : renamed.error().ToString();
+  };
+  EXPECT_EQ(rename("_orig_mode", {true, true}),
+            "ckpt: error: --rename \"_orig_mode\" matches no key\n  did you mean \"_orig_mod\"?");
+  EXPECT_THAT(rename("layers.1", {true, true}), HasSubstr("did you mean \"layers.0\""));
+  EXPECT_THAT(rename("layers.*", {true, true}), HasSubstr("no patterns"));
+  EXPECT_THAT(rename("_orig_mod", {false, true}), HasSubstr("matches no key"));
 }
 
 TEST(Rename, RefusesAPrefixThatIsNowhere) {
