@@ -13,6 +13,7 @@
 #include "dcpctl/survey.h"
 #include "ops/foreign_names.h"
 #include "ops/select.h"
+#include "ops/wrapper_names.h"
 
 namespace dcpctl {
 namespace {
@@ -150,6 +151,9 @@ Result<InspectReport> Inspect(const std::filesystem::path& path, const InspectOp
     }
   }
   if (options.names) NameForeign(report);
+  if (!options.has_key) {
+    if (auto note = ops::NoteWrapperNames(catalog)) catalog.findings.push_back(*std::move(note));
+  }
   const bool narrow = options.has_key || !options.selection.select.empty() || !options.selection.exclude.empty();
   if (narrow) NarrowFindings(report);
   return report;
