@@ -52,7 +52,8 @@ class Reflattener {
 
   Result<Reflattened> Run(Flattening rules) {
     DCPCTL_ASSIGN(const Value root, BuildState());
-    DCPCTL_ASSIGN(std::vector<torch::Leaf> leaves, torch::Flatten(root, root_, limits_, rules, torch::EmptyMappings::kKeep));
+    DCPCTL_ASSIGN(std::vector<torch::Leaf> leaves,
+                  torch::Flatten(root, root_, limits_, rules, torch::EmptyMappings::kKeep));
     out_.catalog = old_.catalog;
     out_.catalog.entries.clear();
     out_.catalog.tensors.clear();

@@ -11,6 +11,8 @@
 #include "ops/selected_source.h"
 #include "ops/torch_output.h"
 #include "ops/write.h"
+#include "torch/flatten.h"
+#include "torch/tensor.h"
 
 namespace dcpctl::ops {
 namespace {
@@ -35,14 +37,29 @@ Result<TorchOutput> PlanOutput(const SelectedSource& source, const std::filesyst
 bool KeepsWhole(const ConvertOptions& options) {
   const Selection& selection = options.selection;
   return selection.select.empty() && selection.exclude.empty() && selection.strip_prefix.empty() &&
-         selection.add_prefix.empty() && !options.flat && !options.int_keys && !options.skip_damaged &&
-         options.objects == ObjectPolicy::kKeep;
+         selection.rename.empty() && selection.add_prefix.empty() && !options.flat && !options.int_keys &&
+         !options.skip_damaged && options.objects == ObjectPolicy::kKeep;
 }
 
-ConvertReport MakeReport(const SelectedSource& source, const TorchOutput& output) {
+// Of a state that was taken as one object: its entries, as if it had been taken apart.
+void CountWhole(const Object& state, const Limits& limits, ConvertReport& report) {
+  const auto leaves = torch::Flatten(state.value->document.root(), {}, limits);
+  if (!leaves) return;
+  report.tensors = report.objects = 0;
+  for (const torch::Leaf& leaf : *leaves) {
+    const auto tensor = torch::ReadPlainTensor(leaf.value, {});
+    ++(tensor ? report.tensors : report.objects);
+    if (tensor) report.tensor_bytes += Numel(tensor->shape).value_or(0) * ItemBytes(tensor->dtype);
+  }
+}
+
+ConvertReport MakeReport(const SelectedSource& source, const TorchOutput& output, const ConvertOptions& options) {
   ConvertReport report{.plan = Summarize(output.plan)};
   report.plan.findings = source.catalog.findings;
   CountEntries(source, report);
+  const Catalog& catalog = source.catalog;
+  if (catalog.format == Format::kTorch && KeepsWhole(options) && catalog.objects.size() == 1 && source.selected[0])
+    CountWhole(catalog.objects[0], options.run.limits, report);
   if (auto note = NoteForeignNames(source.catalog, source.selected)) report.plan.findings.push_back(*std::move(note));
   if (const uint64_t gaps = output.removed_positions; gaps > 0) {
     const std::string what =
@@ -65,7 +82,7 @@ Result<ConvertReport> ToTorch(io::FileSystem& files, const std::filesystem::path
                 OpenSelected(files, source, options,
                              {.flattening = KeepsWhole(options) ? Flattening::kWhole : Flattening::kAlways}));
   DCPCTL_ASSIGN(const TorchOutput output, PlanOutput(opened, target, options));
-  ConvertReport report = MakeReport(opened, output);
+  ConvertReport report = MakeReport(opened, output, options);
   if (!options.run.dry_run)
     DCPCTL_TRY(WriteAndRecord(WriteOutput(files, output.plan, target, kind, options.run), start, report));
   return report;
