@@ -147,6 +147,7 @@ Ref Document::Arena::AddPersistentId(Ref id) {
   const size_t ref = words.Extend(2);
   words[ref] = Header(Kind::kPersistentId);
   words[ref + 1] = id;
+  all_persistent_ids.push_back(static_cast<Ref>(ref));
   return static_cast<Ref>(ref);
 }
 

@@ -104,6 +104,7 @@ struct Document::Arena {
   WordBuffer words;              // nodes
   WordBuffer items;              // what containers hold, and operations of objects
   std::vector<Ref> all_globals;  // in the order in which they were made
+  std::vector<Ref> all_persistent_ids;
   TextPool text;
   uint64_t max_words = kMaxWords;
   uint64_t base_offset = 0;

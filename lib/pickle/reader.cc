@@ -19,6 +19,17 @@ constexpr uint64_t kLeastNodeBytes = uint64_t{1} << 20;
 // No opcode adds more words than this, but for a sequence of what is on the stack.
 constexpr uint64_t kWordsPerOp = 16;
 
+// ('module', class, source file, source text): how torch.save's stream form writes the class of a module. It
+// stands for the class; the text is for a warning that PyTorch gives when the class has changed.
+std::optional<Ref> ClassOfModule(const Document::Arena& arena, Ref id) {
+  constexpr size_t kItems = 4;
+  if (arena.KindOf(id) != Kind::kTuple || arena.ChildrenOf(id).size() != kItems) return std::nullopt;
+  const Ref name = arena.ChildrenOf(id)[0];
+  const Ref type = arena.ChildrenOf(id)[1];
+  const bool is_module = arena.KindOf(name) == Kind::kString && arena.TextOf(name) == "module";
+  return is_module && arena.KindOf(type) == Kind::kGlobal ? std::optional(type) : std::nullopt;
+}
+
 }  // namespace
 
 Reader::Reader(std::span<const std::byte> bytes, const ReadOptions& options)
@@ -139,6 +150,7 @@ bool Reader::PushPersistentId(Ref id) {
   if (!options_.allow_persistent_ids) {
     return Fail(ErrorKind::kCorrupt, "pickle refers to data outside itself (a persistent id), expected none here");
   }
+  if (const std::optional<Ref> type = ClassOfModule(arena_, id)) return Push(*type);
   return Push(arena_.AddPersistentId(id));
 }
 

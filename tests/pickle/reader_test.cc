@@ -135,6 +135,11 @@ constexpr Case kObjects[] = {
     {"operations keep their order", "cmod\nD\n)\x81K\x01Ns}bK\x02Ns."sv, "mod.D {1: None} {} {2: None}", Kind::kObject},
     {"PERSID", "Pkey 1\n."sv, "<persistent id 'key 1'>", Kind::kPersistentId},
     {"BINPERSID", "N\x85Q."sv, "<persistent id (None,)>", Kind::kPersistentId},
+    {"BINPERSID of a module is its class", "(\x8c\x06modulecmod\nC\nNNtQ."sv, "mod.C", Kind::kGlobal},
+    {"BINPERSID of a module without class", "(\x8c\x06moduleNNNtQ."sv, "<persistent id ('module', None, None, None)>",
+     Kind::kPersistentId},
+    {"BINPERSID of a short module", "\x8c\x06modulecmod\nC\n\x86Q."sv, "<persistent id ('module', mod.C)>",
+     Kind::kPersistentId},
 };
 
 constexpr Case kMachine[] = {
