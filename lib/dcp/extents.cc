@@ -162,7 +162,8 @@ class ExtentSurvey {
   Result<void> ReadTensor(const Tensor& tensor, Chunk& chunk, const ByteSource& source, uint64_t base,
                           uint64_t length) {
     DCPCTL_ASSIGN(const torch::Archive archive, torch::OpenArchive(source, base, length, options_.limits));
-    DCPCTL_ASSIGN(const torch::LocatedTensor located, torch::LocateTensor(source, archive, archive.document.root()));
+    const torch::ArchiveStorages storages(source, archive);
+    DCPCTL_ASSIGN(const torch::LocatedTensor located, torch::LocateTensor(storages, archive.document.root()));
     const DimsView sizes = catalog_.BoxOf(tensor, chunk).sizes;
     if (located.value.dtype != tensor.dtype ||
         !std::equal(sizes.begin(), sizes.end(), located.value.shape.begin(), located.value.shape.end())) {
@@ -201,7 +202,8 @@ class ExtentSurvey {
           DCPCTL_ASSIGN(const torch::Archive archive, torch::OpenArchive(source, base, length, options_.limits));
           // Who only looks may look at anything; what is carried on is checked.
           if (!only_objects_) DCPCTL_TRY(pickle::CheckGlobals(archive.document, source.name(), options_.allow_globals));
-          DCPCTL_ASSIGN(const auto value, torch::CopyObject(source, archive, archive.document.root(), options_.limits));
+          const torch::ArchiveStorages storages(source, archive);
+          DCPCTL_ASSIGN(const auto value, torch::CopyObject(storages, archive.document.root(), options_.limits));
           for (ObjectStorage& storage : value->storages) DCPCTL_TRY(PutIntoRecord(object, storage));
           object.value = value;
           return {};

@@ -144,21 +144,15 @@ Result<Record> FindStorage(const ByteSource& source, const Archive& archive, std
                 "archive has no record " + Quote(archive.prefix + name) + ", expected one for storage " + Quote(key));
 }
 
-Result<StoredTensor> LocateStorage(const ByteSource& source, const Archive& archive, std::string_view key,
-                                   uint64_t expected_bytes) {
-  DCPCTL_ASSIGN(const Record record, FindStorage(source, archive, key));
-  if (record.bytes != expected_bytes) {
-    return Fail(Place{archive.file, record.offset}, ErrorKind::kCorrupt,
-                "record of storage " + Quote(key) + " has " + std::to_string(record.bytes) + " bytes, expected " +
-                    std::to_string(expected_bytes) + " as the pickle says");
-  }
+Result<StoredTensor> ArchiveStorages::Find(std::string_view key) const {
+  DCPCTL_ASSIGN(const Record record, FindStorage(source_, archive_, key));
   return StoredTensor{.offset = record.offset,
                       .bytes = record.bytes,
                       .encoded_bytes = record.codec == Codec::kNone ? 0 : record.encoded_bytes,
                       .first_element = 0,
                       .crc = record.crc,
                       .crc_known = record.crc_known,
-                      .big_endian = archive.big_endian,
+                      .big_endian = archive_.big_endian,
                       .codec = record.codec};
 }
 

@@ -14,6 +14,7 @@
 #include "dcpctl/error.h"
 #include "dcpctl/limits.h"
 #include "dcpctl/pickle.h"
+#include "torch/storages.h"
 #include "zip/read.h"
 
 namespace dcpctl::torch {
@@ -52,9 +53,16 @@ Result<Record> Locate(const ByteSource& source, const zip::Entry& entry);
 // The record of the storage that persistent ids call `key`.
 Result<Record> FindStorage(const ByteSource& source, const Archive& archive, std::string_view key);
 
-// FindStorage as a catalog has it. kCorrupt when the record has other than `expected_bytes`, the size that the
-// pickle says. The first element is left at 0.
-Result<StoredTensor> LocateStorage(const ByteSource& source, const Archive& archive, std::string_view key,
-                                   uint64_t expected_bytes);
+// FindStorage as a catalog has it. Both must outlive it.
+class ArchiveStorages final : public Storages {
+ public:
+  ArchiveStorages(const ByteSource& source, const Archive& archive) : source_(source), archive_(archive) {}
+  [[nodiscard]] Result<StoredTensor> Find(std::string_view key) const override;
+  [[nodiscard]] const std::string& file() const override { return archive_.file; }
+
+ private:
+  const ByteSource& source_;
+  const Archive& archive_;
+};
 
 }  // namespace dcpctl::torch

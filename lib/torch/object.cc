@@ -16,7 +16,7 @@ using pickle::Value;
 
 class ObjectCopier {
  public:
-  ObjectCopier(const ByteSource& source, const Archive& archive) : source_(source), archive_(archive) {}
+  explicit ObjectCopier(const Storages& storages) : storages_(storages) {}
 
   Result<std::shared_ptr<ObjectValue>> Run(Value value, const Limits& limits) {
     pickle::Document::Importer importer(
@@ -28,50 +28,53 @@ class ObjectCopier {
 
  private:
   Result<Value> CopyId(Value id, pickle::Document& target) {
-    auto storage = ReadPersistentId(id, archive_.file);
+    auto storage = ReadPersistentId(id, storages_.file());
+    std::string key;
+    int64_t items = 0;
     if (storage) {
       DCPCTL_TRY(AddStorage(*storage));
+      key = storage->key;
+      items = static_cast<int64_t>(storage->items);  // ReadPersistentId takes no more than fit
     } else if (storage.error().kind() == ErrorKind::kUnsupported && id[4].Is(pickle::Kind::kInt)) {
-      DCPCTL_TRY(AddUnknown(std::string(id[2].AsText())));  // only its class is not known
+      key = std::string(id[2].AsText());
+      items = id[4].AsInt();
+      DCPCTL_TRY(AddUnknown(key));  // only its class is not known
     } else {
       return Fail(std::move(storage).error());
     }
-    return target.Tuple({target.String(id[0].AsText()), target.Global(id[1].module(), id[1].name()),
-                         target.String(id[2].AsText()), target.String(id[3].AsText()), target.Int(id[4].AsInt())});
+    return target.Tuple({target.String(id[0].AsText()), target.Global(id[1].module(), id[1].name()), target.String(key),
+                         target.String(id[3].AsText()), target.Int(items)});
   }
 
   Result<void> AddStorage(const StorageRef& storage) {
     if (storage.location == "meta" || !keys_.insert(storage.key).second) return {};  // meta: has no record
     const auto bytes = CheckedMul(storage.items, ItemBytes(storage.dtype));
     if (!bytes) {
-      return Fail(Place{archive_.file}, ErrorKind::kCorrupt,
+      return Fail(Place{storages_.file()}, ErrorKind::kCorrupt,
                   "storage " + Quote(storage.key) + " has " + std::to_string(storage.items) +
                       " items, expected a size that fits 64 bits");
     }
-    DCPCTL_ASSIGN(const StoredTensor stored, LocateStorage(source_, archive_, storage.key, *bytes));
+    DCPCTL_ASSIGN(const StoredTensor stored, LocateStorage(storages_, storage.key, *bytes));
     object_->storages.push_back({.key = storage.key, .stored = stored});
     return {};
   }
 
   Result<void> AddUnknown(const std::string& key) {
     if (!keys_.insert(key).second) return {};
-    DCPCTL_ASSIGN(const Record record, FindStorage(source_, archive_, key));
-    DCPCTL_ASSIGN(const StoredTensor stored, LocateStorage(source_, archive_, key, record.bytes));
+    DCPCTL_ASSIGN(const StoredTensor stored, storages_.Find(key));
     object_->storages.push_back({.key = key, .stored = stored});
     return {};
   }
 
-  const ByteSource& source_;
-  const Archive& archive_;
+  const Storages& storages_;
   std::shared_ptr<ObjectValue> object_ = std::make_shared<ObjectValue>();
   std::unordered_set<std::string> keys_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<ObjectValue>> CopyObject(const ByteSource& source, const Archive& archive, Value value,
-                                                const Limits& limits) {
-  return ObjectCopier(source, archive).Run(value, limits);
+Result<std::shared_ptr<ObjectValue>> CopyObject(const Storages& storages, Value value, const Limits& limits) {
+  return ObjectCopier(storages).Run(value, limits);
 }
 
 }  // namespace dcpctl::torch

@@ -16,6 +16,7 @@
 #include "torch/archive.h"
 #include "torch/flatten.h"
 #include "torch/object.h"
+#include "torch/storages.h"
 #include "torch/tensor.h"
 
 namespace dcpctl::torch {
@@ -50,18 +51,29 @@ std::string Describe(const KeyPath& path) {
   return text;
 }
 
+using Details = std::vector<std::pair<std::string, std::string>>;
+
+// A file in either form.
+struct TorchFile {
+  const pickle::Document& document;
+  const Storages& storages;
+  uint64_t bytes;
+  uint64_t pickle_offset;
+  uint64_t pickle_bytes;
+  uint64_t stored_pickle_bytes;  // less when it is compressed
+  Details details;               // beside the type of the root
+};
+
 class TorchSurvey {
  public:
-  TorchSurvey(const ByteSource& source, const SurveyOptions& options) : source_(source), options_(options) {}
+  TorchSurvey(const TorchFile& file, const SurveyOptions& options) : file_(file), options_(options) {}
 
   Result<Catalog> Run() {
-    DCPCTL_ASSIGN(archive_, OpenArchive(source_, 0, source_.size(), options_.limits));
-    DCPCTL_ASSIGN(pickle_record_, Locate(source_, *archive_.pickle_entry));
     // Who only looks may look at anything; what is carried on is checked.
     if (options_.depth == SurveyDepth::kExtents)
-      DCPCTL_TRY(pickle::CheckGlobals(archive_.document, archive_.file, options_.allow_globals));
+      DCPCTL_TRY(pickle::CheckGlobals(file_.document, name(), options_.allow_globals));
     DCPCTL_ASSIGN(std::vector<Leaf> leaves,
-                  Flatten(archive_.document.root(), archive_.file, options_.limits, options_.flattening));
+                  Flatten(file_.document.root(), name(), options_.limits, options_.flattening));
     const std::vector<bool> repeats = FindRepeats(leaves);
     for (size_t i = 0; i < leaves.size(); ++i) {
       if (options_.stop.stop_requested()) return Fail(ErrorKind::kCancelled, "stopped");
@@ -74,6 +86,8 @@ class TorchSurvey {
   }
 
  private:
+  [[nodiscard]] const std::string& name() const { return file_.storages.file(); }
+
   // Leaves whose key another one before them has. PyTorch refuses to save such a state.
   std::vector<bool> FindRepeats(const std::vector<Leaf>& leaves) {
     std::vector<size_t> order(leaves.size());
@@ -86,7 +100,7 @@ class TorchSurvey {
       repeats[order[i]] = true;
       const std::string both = Describe(leaves[order[i - 1]].path) + " and " + Describe(leaf.path);
       AddFinding("torch.key-collision", Severity::kError, leaf.key,
-                 Error(ErrorKind::kUnsupported, Place{archive_.file, pickle_record_.offset},
+                 Error(ErrorKind::kUnsupported, Place{name(), file_.pickle_offset},
                        both + " both get the key " + Quote(leaf.key) +
                            " when their names are joined by dots, expected one key each"));
     }
@@ -95,7 +109,7 @@ class TorchSurvey {
 
   Result<void> AddLeaf(Leaf leaf) {
     if (!LooksLikeTensor(leaf.value)) return AddObject(std::move(leaf), true);
-    auto tensor = ReadPlainTensor(leaf.value, archive_.file);
+    auto tensor = ReadPlainTensor(leaf.value, name());
     if (tensor) {
       AddTensor(std::move(leaf), *std::move(tensor));
       return {};
@@ -137,8 +151,8 @@ class TorchSurvey {
   Result<void> AddObject(Leaf leaf, bool readable) {
     Object object{.key = std::move(leaf.key),
                   .path = std::move(leaf.path),
-                  .offset = pickle_record_.offset,
-                  .length = pickle_record_.encoded_bytes,
+                  .offset = file_.pickle_offset,
+                  .length = file_.stored_pickle_bytes,
                   .file = 0};
     if (readable && (InDepth(object.key) || IsLookedAt(object.key))) {
       // An object may be there under several keys; it is copied once.
@@ -146,7 +160,7 @@ class TorchSurvey {
       if (!known && options_.depth == SurveyDepth::kObjects) {
         known = CopyValue(leaf.value);
       } else if (!known) {
-        auto copy = CopyObject(source_, archive_, leaf.value, options_.limits);
+        auto copy = CopyObject(file_.storages, leaf.value, options_.limits);
         if (!copy && copy.error().kind() == ErrorKind::kIo) return Fail(std::move(copy).error());
         if (copy) {
           known = *std::move(copy);
@@ -196,7 +210,7 @@ class TorchSurvey {
   Result<void> LocateWanted() {
     return ParallelFor(wanted_.size(), options_.jobs, options_.stop, [this](uint64_t i) -> Result<void> {
       Wanted& wanted = wanted_[i];
-      wanted.stored = LocateStorage(source_, archive_, wanted.key, wanted.bytes);
+      wanted.stored = LocateStorage(file_.storages, wanted.key, wanted.bytes);
       if (!wanted.stored && wanted.stored.error().kind() == ErrorKind::kIo) return Fail(wanted.stored.error());
       return {};
     });
@@ -234,20 +248,15 @@ class TorchSurvey {
   void DescribeFile() {
     catalog_.format = Format::kTorch;
     catalog_.nested = true;
-    catalog_.metadata_bytes = archive_.pickle_entry->bytes;
+    catalog_.metadata_bytes = file_.pickle_bytes;
     catalog_.files.push_back(
-        {.path = {}, .bytes = source_.size(), .entries = catalog_.entries.size(), .referenced = true});
-    catalog_.details = {{"root", pickle::TypeName(archive_.document.root())},
-                        {"archive_name", archive_.prefix.substr(0, archive_.prefix.size() - 1)},
-                        {"records", std::to_string(archive_.directory.entries.size())},
-                        {"byte_order", archive_.big_endian ? "big" : "little"}};
-    if (archive_.version) catalog_.details.emplace_back("version", std::to_string(*archive_.version));
+        {.path = {}, .bytes = file_.bytes, .entries = catalog_.entries.size(), .referenced = true});
+    catalog_.details = {{"root", pickle::TypeName(file_.document.root())}};
+    catalog_.details.insert(catalog_.details.end(), file_.details.begin(), file_.details.end());
   }
 
-  const ByteSource& source_;
+  const TorchFile& file_;
   const SurveyOptions& options_;
-  Archive archive_;
-  Record pickle_record_;
   Catalog catalog_;
   std::vector<Wanted> wanted_;
   std::unordered_map<std::string, size_t> wanted_by_name_;
@@ -259,7 +268,20 @@ class TorchSurvey {
 }  // namespace
 
 Result<Catalog> SurveyTorchZip(const ByteSource& source, const SurveyOptions& options) {
-  return TorchSurvey(source, options).Run();
+  DCPCTL_ASSIGN(const Archive archive, OpenArchive(source, 0, source.size(), options.limits));
+  DCPCTL_ASSIGN(const Record pickle, Locate(source, *archive.pickle_entry));
+  const ArchiveStorages storages(source, archive);
+  TorchFile file{.document = archive.document,
+                 .storages = storages,
+                 .bytes = source.size(),
+                 .pickle_offset = pickle.offset,
+                 .pickle_bytes = pickle.bytes,
+                 .stored_pickle_bytes = pickle.encoded_bytes,
+                 .details = {{"archive_name", archive.prefix.substr(0, archive.prefix.size() - 1)},
+                             {"records", std::to_string(archive.directory.entries.size())},
+                             {"byte_order", archive.big_endian ? "big" : "little"}}};
+  if (archive.version) file.details.emplace_back("version", std::to_string(*archive.version));
+  return TorchSurvey(file, options).Run();
 }
 
 }  // namespace dcpctl::torch

@@ -319,12 +319,12 @@ Result<TensorValue> ReadPlainTensor(Value value, std::string_view file) {
   return tensor;
 }
 
-Result<LocatedTensor> LocateTensor(const ByteSource& source, const Archive& archive, Value value) {
+Result<LocatedTensor> LocateTensor(const Storages& storages, Value value) {
   LocatedTensor located;
-  DCPCTL_ASSIGN(located.value, ReadPlainTensor(value, archive.file));
+  DCPCTL_ASSIGN(located.value, ReadPlainTensor(value, storages.file()));
   // ReadTensor checked that the product fits.
   const uint64_t bytes = located.value.storage_items * located.value.storage_item_bytes;
-  DCPCTL_ASSIGN(located.stored, LocateStorage(source, archive, located.value.storage_key, bytes));
+  DCPCTL_ASSIGN(located.stored, LocateStorage(storages, located.value.storage_key, bytes));
   located.stored.first_element = located.value.first_element;
   return located;
 }

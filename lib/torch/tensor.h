@@ -1,4 +1,4 @@
-// What torch.save's rebuild calls say about a tensor, and where in an archive its elements lie. Only plain
+// What torch.save's rebuild calls say about a tensor, and where in a file its elements lie. Only plain
 // strided tensors and parameters have elements to offer; other kinds are named in the error. Nothing here
 // reads a payload.
 #pragma once
@@ -7,13 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "base/byte_source.h"
 #include "dcpctl/box.h"
 #include "dcpctl/catalog.h"
 #include "dcpctl/dtype.h"
 #include "dcpctl/error.h"
 #include "dcpctl/pickle.h"
-#include "torch/archive.h"
+#include "torch/storages.h"
 
 namespace dcpctl::torch {
 
@@ -58,6 +57,6 @@ struct LocatedTensor {
 };
 
 // ReadPlainTensor and LocateStorage.
-Result<LocatedTensor> LocateTensor(const ByteSource& source, const Archive& archive, pickle::Value value);
+Result<LocatedTensor> LocateTensor(const Storages& storages, pickle::Value value);
 
 }  // namespace dcpctl::torch

@@ -144,7 +144,7 @@ TEST(TorchArchive, OpensOneTensorInTwoReads) {
   const CountingSource counted(file);
   const WindowSource window = Value(WindowSource::Read(counted, 0, file.size()));
   const Archive archive = Value(OpenArchive(window, 0, file.size(), Limits{}));
-  EXPECT_EQ(Value(LocateStorage(window, archive, "0", 400000)).bytes, 400000U);
+  EXPECT_EQ(Value(LocateStorage(ArchiveStorages(window, archive), "0", 400000)).bytes, 400000U);
   EXPECT_EQ(counted.reads, 2);
 }
 

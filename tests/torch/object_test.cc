@@ -8,6 +8,7 @@
 #include "tests/support/result.h"
 #include "tests/torch/sample_archive.h"
 #include "tests/zip/raw_zip.h"
+#include "torch/archive.h"
 
 namespace dcpctl::torch {
 namespace {
@@ -18,7 +19,7 @@ using test::Value;
 Result<std::shared_ptr<const ObjectValue>> Copy(pickle::Value root, const std::vector<std::string>& storages) {
   const MemorySource source = zip::AsSource(SaveTorch(root, storages));
   const Archive archive = Value(OpenArchive(source, 0, source.size(), Limits{}));
-  return CopyObject(source, archive, archive.document.root(), Limits{});
+  return CopyObject(ArchiveStorages(source, archive), archive.document.root(), Limits{});
 }
 
 TEST(TorchObject, CopiesGraphAndListsStoragesOnce) {

@@ -8,6 +8,7 @@
 #include "tests/support/result.h"
 #include "tests/torch/sample_archive.h"
 #include "tests/zip/raw_zip.h"
+#include "torch/archive.h"
 
 namespace dcpctl::torch {
 namespace {
@@ -257,7 +258,7 @@ TEST(TorchTensor, LocatesStorage) {
   const std::string data(32, 'd');
   const MemorySource source = zip::AsSource("0123456789" + SaveTorch(MakeSample(document, kSample), {data}));
   const Archive archive = test::Value(OpenArchive(source, 10, source.size() - 10, Limits{}));
-  const LocatedTensor located = test::Value(LocateTensor(source, archive, archive.document.root()));
+  const LocatedTensor located = test::Value(LocateTensor(ArchiveStorages(source, archive), archive.document.root()));
   EXPECT_EQ(located.value.shape, (Dims{2, 3}));
   EXPECT_EQ(located.stored.first_element, 1U);
   EXPECT_EQ(located.stored.bytes, 32U);
@@ -271,7 +272,7 @@ TEST(TorchTensor, RejectsRecordOfOtherSize) {
   Document document;
   const MemorySource source = zip::AsSource(SaveTorch(MakeSample(document, kSample), {std::string(31, 'd')}));
   const Archive archive = test::Value(OpenArchive(source, 0, source.size(), Limits{}));
-  EXPECT_EQ(ErrorOf(LocateTensor(source, archive, archive.document.root())).message(),
+  EXPECT_EQ(ErrorOf(LocateTensor(ArchiveStorages(source, archive), archive.document.root())).message(),
             "record of storage \"0\" has 31 bytes, expected 32 as the pickle says");
 }
 
