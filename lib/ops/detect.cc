@@ -13,6 +13,7 @@
 #include "dcpctl/survey.h"
 #include "io/file_system.h"
 #include "text/numbers.h"
+#include "torch/legacy.h"
 #include "zip/read.h"
 
 namespace dcpctl {
@@ -22,8 +23,6 @@ constexpr uint64_t kHeadBytes = 1024;
 constexpr std::string_view kZipMagic = "PK\x03\x04";
 // A safetensors header is this long at most; its length comes first, in eight bytes.
 constexpr uint64_t kMaxSafetensorsHeader = 100'000'000;
-// The pickle of the number 0x1950a86a20f9469cfc6c, with which streams before PyTorch 1.6 begin.
-constexpr std::string_view kLegacyMagic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14);
 constexpr uint64_t kTarMagicOffset = 257;
 constexpr size_t kMostListed = 8;
 
@@ -77,9 +76,8 @@ Result<Identity> IdentifyFile(io::FileSystem& files, const std::filesystem::path
                     "give the directory that holds it and .metadata"};
   }
   if (head.starts_with(kZipMagic)) return IdentifyZip(*file);
-  if (head.starts_with(kLegacyMagic))
-    return Identity{SourceKind::kTorchLegacy, "a torch.save file in the stream form of PyTorch before 1.6",
-                    "load it and save it again with a newer PyTorch"};
+  if (torch::IsLegacyStream(bytes))
+    return Identity{SourceKind::kTorchLegacy, "a torch.save file in the stream form of PyTorch before 1.6", ""};
   if (head.size() > kTarMagicOffset + 5 && head.substr(kTarMagicOffset, 5) == "ustar") {
     return Identity{SourceKind::kTorchTar,
                     "a tar archive, the form of torch.save before PyTorch 0.2 if PyTorch wrote it",

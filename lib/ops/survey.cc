@@ -14,9 +14,11 @@ namespace dcpctl {
 namespace ops {
 namespace {
 
-Result<Catalog> SurveyTorch(io::FileSystem& files, const std::filesystem::path& path, const SurveyOptions& options) {
+Result<Catalog> SurveyTorch(io::FileSystem& files, const std::filesystem::path& path, SourceKind kind,
+                            const SurveyOptions& options) {
   DCPCTL_ASSIGN(const auto file, files.OpenRead(path));
-  DCPCTL_ASSIGN(Catalog catalog, torch::SurveyTorchZip(*file, options));
+  DCPCTL_ASSIGN(Catalog catalog, kind == SourceKind::kTorchZip ? torch::SurveyTorchZip(*file, options)
+                                                               : torch::SurveyTorchLegacy(*file, options));
   catalog.root = path;
   for (SourceFile& source : catalog.files) source.mtime_ns = file->info().mtime_ns;
   return catalog;
@@ -33,7 +35,8 @@ Result<Catalog> Survey(io::FileSystem& files, const std::filesystem::path& sourc
       check::CheckChunkCoverage(catalog, catalog.findings);
       return catalog;
     }
-    case SourceKind::kTorchZip: return SurveyTorch(files, source, options);
+    case SourceKind::kTorchZip:
+    case SourceKind::kTorchLegacy: return SurveyTorch(files, source, identity.kind, options);
     case SourceKind::kDataFile: {
       DCPCTL_ASSIGN(std::optional<Catalog> catalog, SurveyDataFile(files, source, options));
       if (catalog) return *std::move(catalog);
@@ -41,8 +44,7 @@ Result<Catalog> Survey(io::FileSystem& files, const std::filesystem::path& sourc
     }
     default: break;
   }
-  const bool may_come = identity.kind == SourceKind::kSafetensorsDir || identity.kind == SourceKind::kSafetensorsFile ||
-                        identity.kind == SourceKind::kTorchLegacy;
+  const bool may_come = identity.kind == SourceKind::kSafetensorsDir || identity.kind == SourceKind::kSafetensorsFile;
   return Fail(Error(ErrorKind::kUnsupported, Place{.file = source.string()},
                     "this is " + identity.description +
                         (may_come ? ", which this version does not read yet" : ", expected a checkpoint"))

@@ -153,6 +153,8 @@ std::string RenderTotals(const InspectReport& report, const TextStyle& style) {
   first += catalog.format == Format::kDcp ? " DCP checkpoint" : " torch.save file";
   if (const std::string version = FindDetail(catalog, "version"); !version.empty())
     first += ", version " + text::Printable(version);
+  if (const std::string form = FindDetail(catalog, "form"); !form.empty())
+    first += ", " + text::Printable(form) + " form";
   if (const std::string writer = FindDetail(catalog, "written_by"); !writer.empty())
     first += ", written by " + text::Printable(writer);
   first += RankText(catalog);

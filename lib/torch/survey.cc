@@ -15,6 +15,7 @@
 #include "pickle/policy.h"
 #include "torch/archive.h"
 #include "torch/flatten.h"
+#include "torch/legacy.h"
 #include "torch/object.h"
 #include "torch/storages.h"
 #include "torch/tensor.h"
@@ -265,6 +266,25 @@ class TorchSurvey {
   uint64_t looked_at_bytes_ = 0;                                              // of copies
 };
 
+// Needs no look at the storages, so that a file cut short shows at any depth.
+void CheckEnd(const LegacyStream& stream, uint64_t file_bytes, Findings& findings) {
+  const uint64_t end = stream.storages.end();
+  if (file_bytes < end) {
+    findings.push_back({.id = "torch.truncated",
+                        .severity = Severity::kError,
+                        .offset = file_bytes,
+                        .message = "file ends after " + std::to_string(file_bytes) + " bytes, expected " +
+                                   std::to_string(end) + ": it is truncated"});
+  } else if (file_bytes > end) {
+    findings.push_back(
+        {.id = "torch.trailing-bytes",
+         .severity = Severity::kWarning,
+         .offset = end,
+         .message = std::to_string(file_bytes - end) + " bytes follow the last storage, expected the end of the file",
+         .advice = "they are left out, as by torch.load, which reads one state after the other"});
+  }
+}
+
 }  // namespace
 
 Result<Catalog> SurveyTorchZip(const ByteSource& source, const SurveyOptions& options) {
@@ -282,6 +302,24 @@ Result<Catalog> SurveyTorchZip(const ByteSource& source, const SurveyOptions& op
                              {"byte_order", archive.big_endian ? "big" : "little"}}};
   if (archive.version) file.details.emplace_back("version", std::to_string(*archive.version));
   return TorchSurvey(file, options).Run();
+}
+
+Result<Catalog> SurveyTorchLegacy(const ByteSource& source, const SurveyOptions& options) {
+  DCPCTL_ASSIGN(const LegacyStream stream, OpenLegacy(source, options.limits));
+  TorchFile file{.document = stream.state.document,
+                 .storages = stream.storages,
+                 .bytes = source.size(),
+                 .pickle_offset = stream.state.offset,
+                 .pickle_bytes = stream.state.bytes,
+                 .stored_pickle_bytes = stream.state.bytes,
+                 .details = {{"form", "stream"},
+                             {"protocol_version", std::to_string(kLegacyProtocolVersion)},
+                             {"storages", std::to_string(stream.storages.count())},
+                             {"byte_order", "little"}}};
+  if (!stream.little_endian) file.details.emplace_back("machine", "big-endian");
+  DCPCTL_ASSIGN(Catalog catalog, TorchSurvey(file, options).Run());
+  CheckEnd(stream, source.size(), catalog.findings);
+  return catalog;
 }
 
 }  // namespace dcpctl::torch

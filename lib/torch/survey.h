@@ -1,5 +1,5 @@
-// What a torch.save file (zip form) contains, as a Catalog: its state dict taken apart as DCP would, tensors
-// with the place of their elements, and everything else as objects.
+// What a torch.save file contains, as a Catalog: its state dict taken apart as DCP would, tensors with the place
+// of their elements, and everything else as objects.
 #pragma once
 
 #include "base/byte_source.h"
@@ -13,7 +13,10 @@ namespace dcpctl::torch {
 // the key of an entry: torch.not-a-plain-tensor (a warning: sparse, quantized, conjugated, a subclass; it
 // becomes an object), torch.damaged-entry (an error: the entry stays, without extents or value) and
 // torch.key-collision (an error: only the first of two entries stays). The observer is not used.
-// Errors: those of OpenArchive; kLimit of Flatten; kIo; kCancelled.
+// Errors: those of OpenArchive or OpenLegacy; kLimit of Flatten; kIo; kCancelled.
 Result<Catalog> SurveyTorchZip(const ByteSource& source, const SurveyOptions& options);
+// The same of the stream form. Findings without a key: torch.truncated (an error: the last storages are not there
+// or in part) and torch.trailing-bytes (a warning: something follows that is not read).
+Result<Catalog> SurveyTorchLegacy(const ByteSource& source, const SurveyOptions& options);
 
 }  // namespace dcpctl::torch

@@ -22,6 +22,9 @@ constexpr size_t kMaxRank = Limits{}.rank;
 // PyTorch writes no such tensor; what the operations would do to it is not known.
 constexpr std::string_view kChanged = "changed by its pickle after it is made";
 
+// In a persistent id, of the stream form only: None, or of which part of the storage it is a view.
+constexpr size_t kViewItem = 5;
+
 // Messages share the place: the opcode that made the tensor.
 struct Where {
   std::string_view file;
@@ -258,6 +261,23 @@ Result<TensorValue> ReadParameter(const Where& where, Value args) {
   return tensor;
 }
 
+// Turns `storage` into a view of itself: (key, first item, items), or None.
+Result<void> ReadView(const Where& where, Value view, StorageRef& storage) {
+  if (view.Is(Kind::kNone)) return {};
+  if (!view.Is(Kind::kTuple) || view.size() != 3 || !view[0].Is(Kind::kString)) {
+    return where.Fail(ErrorKind::kCorrupt, "view of storage " + Quote(storage.root_key) + " is of type " +
+                                               pickle::TypeName(view) + ", expected None or (key, offset, size)");
+  }
+  storage.key = std::string(view[0].AsText());
+  DCPCTL_ASSIGN(storage.first_item, NotNegative(where, view[1], "offset of storage view " + Quote(storage.key)));
+  DCPCTL_ASSIGN(storage.items, NotNegative(where, view[2], "size of storage view " + Quote(storage.key)));
+  if (InRange(storage.first_item, storage.items, storage.root_items)) return {};
+  return where.Fail(ErrorKind::kCorrupt,
+                    "storage view " + Quote(storage.key) + " has " + std::to_string(storage.items) + " items from " +
+                        std::to_string(storage.first_item) + " on, expected at most the " +
+                        std::to_string(storage.root_items) + " of storage " + Quote(storage.root_key));
+}
+
 bool IsParameterCall(Value function) {
   return function.IsGlobal(kUtils, "_rebuild_parameter") || function.IsGlobal(kUtils, "_rebuild_parameter_with_state");
 }
@@ -309,6 +329,9 @@ Result<StorageRef> ReadPersistentId(Value id, std::string_view file) {
   }
   storage.dtype = *dtype;
   DCPCTL_ASSIGN(storage.items, NotNegative(named, id[4], "size of storage " + Quote(storage.key)));
+  storage.root_key = storage.key;
+  storage.root_items = storage.items;
+  if (id.size() > kViewItem) DCPCTL_TRY(ReadView(named, id[kViewItem], storage));
   return storage;
 }
 

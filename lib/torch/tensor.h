@@ -23,6 +23,11 @@ struct StorageRef {
   std::string key;
   std::string location;  // "cpu", "cuda:0", ...
   uint64_t items = 0;    // of the class; bytes for untyped storages
+  // PyTorch before 0.4 has storages that are views of others: `items` items from `first_item` on of the storage
+  // `root_key`, which has `root_items`. Equal to `key` and `items` for all others.
+  std::string root_key = {};
+  uint64_t root_items = 0;
+  uint64_t first_item = 0;
 };
 
 struct TensorValue {

@@ -60,6 +60,17 @@ TEST(Identify, TellsFilesByContent) {
 TEST(Identify, NamesOldFormsOfTorchSave) {  // C101, C102
   EXPECT_EQ(OfFile("model.pt", std::string("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15)).kind,
             SourceKind::kTorchLegacy);
+  // Protocols 1, 3 and 4.
+  EXPECT_EQ(OfFile("model.pt", "L119547037146038801333356L\n.more").kind, SourceKind::kTorchLegacy);
+  EXPECT_EQ(OfFile("model.pt", std::string("\x80\x03\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15)).kind,
+            SourceKind::kTorchLegacy);
+  EXPECT_EQ(OfFile("model.pt", std::string("\x80\x04\x95\x0d\0\0\0\0\0\0\0\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a"
+                                           "\xa8\x50\x19.more",
+                                           28))
+                .kind,
+            SourceKind::kTorchLegacy);
+  EXPECT_EQ(OfFile("model.pt", std::string("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x18.", 15)).kind,
+            SourceKind::kBarePickle);
   std::string tar(1024, '\0');
   tar.replace(257, 5, "ustar");
   EXPECT_EQ(OfFile("model.pt", tar).kind, SourceKind::kTorchTar);

@@ -14,6 +14,8 @@ struct RealFile {
 
 // More than 100, sorted by path. Throws when they can't be read.
 std::vector<RealFile> RealFiles();
+// Those in stream form; more than 60.
+std::vector<RealFile> LegacyFiles();
 std::string ReadWholeFile(const std::filesystem::path& path);
 
 }  // namespace dcpctl::torch
