@@ -28,7 +28,7 @@ class Search {
         Visit(next);
       }
     }
-    return {RefIndex(std::move(is_recursive_ ? seen_ : shared_)), uses_};
+    return {RefIndex(std::move(is_recursive_ ? seen_ : shared_)), is_recursive_, uses_};
   }
 
  private:
@@ -113,8 +113,6 @@ class Search {
   RefSet seen_;
   RefSet shared_;
   RefSet open_;
-  // Something that is made after what it holds, like a tuple, holds itself. It will be begun again inside of
-  // itself, and whatever is on the way there must then be in the memo; as in CPython, everything is.
   bool is_recursive_ = false;
   std::array<uint32_t, kHelperCount> uses_{};
   std::vector<uint32_t> pending_;

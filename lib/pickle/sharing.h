@@ -50,6 +50,9 @@ inline constexpr size_t kHelperCount = 7;
 
 struct Sharing {
   RefIndex shared;
+  // Something that is made after what it holds, like a tuple, holds itself. It will be begun again inside of
+  // itself, and whatever is on the way there must then be in the memo; as in CPython, everything is.
+  bool is_recursive = false;
   std::array<uint32_t, kHelperCount> helper_uses{};
 };
 

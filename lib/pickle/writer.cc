@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <unordered_map>
+#include <utility>
 
 #include "base/quote.h"
 #include "pickle/arena.h"
@@ -15,6 +17,7 @@ constexpr size_t kBatch = 1000;  // entries between a MARK and its SETITEMS or A
 // However high the limit is set: a level takes up to 2 KiB of the machine's stack in a build for debugging.
 constexpr uint32_t kMaxRecursion = 2000;
 constexpr uint32_t kNotInMemo = UINT32_MAX;
+constexpr std::array kShort = {Op::kEmptyTuple, Op::kTuple1, Op::kTuple2, Op::kTuple3};  // by number of items
 
 struct HelperText {
   Helper helper;
@@ -190,7 +193,6 @@ class Writer {
   }
 
   bool Tuple(Ref ref) {
-    constexpr std::array kShort = {Op::kEmptyTuple, Op::kTuple1, Op::kTuple2, Op::kTuple3};
     const std::span<const Ref> items = arena_.ChildrenOf(ref);
     const bool marked = items.size() >= kShort.size();
     if (marked) emit_.Opcode(Op::kMark);
@@ -258,12 +260,41 @@ class Writer {
     return true;
   }
 
+  // An object that is begun again inside of its own arguments. Pickle makes such an object's arguments anew each
+  // time, as in set([member, 5]) with a member that knows the set: the inner call must not get the outer list,
+  // which is not whole yet. Ends where a round has put nothing new in the memo.
+  bool Args(Ref ref) {
+    const Ref args = arena_.ArgsOf(ref);
+    if (!sharing_.is_recursive || arena_.KindOf(args) != Kind::kTuple) return Write(args);
+    const auto [at, is_first] = begun_.try_emplace(ref, next_index_);
+    const uint32_t before = std::exchange(at->second, next_index_);
+    if (is_first || before == next_index_) {
+      const bool done = Write(args);
+      if (is_first) begun_.erase(ref);
+      return done;
+    }
+    const bool done = NewArgs(args);
+    begun_[ref] = before;
+    return done;
+  }
+
+  bool NewArgs(Ref ref) {
+    const std::span<const Ref> items = arena_.ChildrenOf(ref);
+    const bool marked = items.size() >= kShort.size();
+    if (marked) emit_.Opcode(Op::kMark);
+    for (const Ref item : items) {
+      const bool is_list = !IsInlineInt(item) && arena_.KindOf(item) == Kind::kList;
+      if (!(is_list ? Simple(Op::kEmptyList) && Items(item, Op::kAppend, Op::kAppends) : Write(item))) return false;
+    }
+    return Simple(marked ? Op::kTuple : kShort[items.size()]);
+  }
+
   bool Call(Ref ref) {
     const Construct construct = arena_.ConstructOf(ref);
     const std::optional<Ref> kwargs = arena_.KwargsOf(ref);
     const bool by_helper = construct == Construct::kNewObjEx && protocol_ < 4;
     if (by_helper) Use(Helper::kNewObjEx);
-    if (!Write(arena_.CallableOf(ref)) || !Write(arena_.ArgsOf(ref)) || (kwargs && !Write(*kwargs))) return false;
+    if (!Write(arena_.CallableOf(ref)) || !Args(ref) || (kwargs && !Write(*kwargs))) return false;
     if (by_helper) return Simple(Op::kTuple3) && Simple(Op::kReduce);
     switch (construct) {
       case Construct::kReduce: return Simple(Op::kReduce);
@@ -311,6 +342,7 @@ class Writer {
   Sharing sharing_;
   std::vector<uint32_t> memo_;  // by number in sharing_.shared
   std::array<uint32_t, kHelperCount> helper_memo_{};
+  std::unordered_map<Ref, uint32_t> begun_;  // objects whose arguments are being written -> next_index_ then
   uint32_t next_index_ = 0;
   uint32_t depth_ = 0;
   Emitter emit_;

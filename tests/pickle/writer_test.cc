@@ -237,6 +237,27 @@ TEST(PickleWriter, WritesObjectsWhoseArgumentsLeadBackToThem) {
   }
 }
 
+// What protocol 2 makes of the set {member, 5} when the member knows the set. Whole is the list with which the
+// inner call is made; what the outer one makes is thrown away.
+TEST(PickleWriter, CallsWithWholeListsWhatLeadsBackToItself) {
+  const auto build = [](Document& d) {
+    const Value list = d.List();
+    const Value object = d.Call(d.Global("m", "f"), {list});
+    const Value member = d.Object(Construct::kNewObj, d.Global("m", "C"), d.Tuple({}));
+    d.SetState(member, object);
+    d.Append(list, member);
+    d.Append(list, d.Int(5));
+    return object;
+  };
+  EXPECT_EQ(Written(2, build),
+            "cm\nf\nq\0]q\x01("       // f, the outer list
+            "cm\nC\nq\x02)\x81q\x03"  // its member
+            "h\0](h\x03K\x05"         // in its state f again, and a list of the member and 5
+            "e\x85Rq\x04"             // the object
+            "bK\x05"                  // the state is set, 5 comes into the outer list
+            "e\x85q\x05R0h\x04"sv);   // and that object is dropped
+}
+
 TEST(PickleWriter, WritesSetsThatLeadBackToThemselves) {
   Document document;
   const Value member = document.Object(Construct::kNewObj, document.Global("m", "C"), document.Tuple({}));
