@@ -3,13 +3,16 @@
 first_difference(a, b) walks both objects and returns the path and the kind of
 the first difference, or None. Nothing is rounded or converted: tensors and
 numbers are compared by their bytes (so NaN payloads and -0.0 count), every
-container and object by its exact type.
+container and object by its exact type. On request, what is one object (or one
+storage) in the first must be one in the second, and two must be two.
 
 Run as a script it tests itself: python deep_compare.py
 """
 import argparse
 import collections
+import decimal
 import enum
+import functools
 import struct
 import sys
 
@@ -18,6 +21,11 @@ import torch
 
 
 ORDER = "key order"  # how a difference of order alone starts
+# Of these Python itself may make one where there were two.
+NO_IDENTITY = (int, float, complex, str, bytes, range, slice, type(None), type,
+               np.generic, np.dtype, torch.dtype, torch.device)
+# Equal ones may differ: 1.0 and 1.00, an hour in two time zones.
+EXACT_TEXT = ("decimal", "datetime")
 
 
 def _where(path, text):
@@ -41,14 +49,21 @@ def tensor_bytes(t):
 class Comparison:
     """One comparison; remembers the pairs it is inside of, for cycles."""
 
-    def __init__(self, strides, order):
+    def __init__(self, strides, order, sharing):
         self.strides = strides
         self.order = order
+        self.sharing = sharing
         self.active = set()
+        self.twins = {}  # (side, id) -> id on the other side
+        self.alive = []  # keeps ids from being used again
 
     def compare(self, a, b, path):
         if type(a) is not type(b):
             return _where(path, f"type {_name(type(a))} != {_name(type(b))}")
+        if self.sharing and _has_identity(a):
+            self.alive.append((a, b))
+            if not self._are_twins(id(a), id(b)):
+                return _where(path, "object shared differently")
         if a is b:
             return None
         pair = (id(a), id(b))
@@ -59,6 +74,11 @@ class Comparison:
             return self._same_type(a, b, path)
         finally:
             self.active.discard(pair)
+
+    def _are_twins(self, a, b):
+        """Whether these two have only met each other so far."""
+        return (self.twins.setdefault(("first", a), b) == b
+                and self.twins.setdefault(("second", b), a) == a)
 
     def _same_type(self, a, b, path):
         if isinstance(a, torch.Tensor):
@@ -89,13 +109,41 @@ class Comparison:
         if isinstance(a, (type, torch.dtype, torch.layout,
                           torch.memory_format)):
             return None if a is b else _where(path, f"{a!r} != {b!r}")
-        if type(a).__eq__ is not object.__eq__:
-            return None if a == b else _where(path, f"{a!r} != {b!r}")
-        return self._attributes(a, b, path, needed=True)
+        if isinstance(a, (torch.UntypedStorage, torch.TypedStorage)):
+            return self._storages(a, b, path)
+        if type(a).__eq__ is not object.__eq__ and not getattr(
+                a, "__dict__", None):
+            same = a == b and (type(a).__module__ not in EXACT_TEXT
+                               or repr(a) == repr(b))
+            return None if same else _where(path, f"{a!r} != {b!r}")
+        return (self._attributes(a, b, path)
+                or self._reductions(a, b, path))
+
+    def _storages(self, a, b, path):
+        if isinstance(a, torch.TypedStorage):
+            if a.dtype != b.dtype:
+                return _where(path, f"dtype {a.dtype} != {b.dtype}")
+            a, b = a.untyped(), b.untyped()
+        if self.sharing and a.nbytes() and b.nbytes():
+            self.alive.append((a, b))
+            if not self._are_twins((a.data_ptr(),), (b.data_ptr(),)):
+                return _where(path, "storage shared differently")
+        same = bytes(a) == bytes(b)
+        return None if same else _where(path, "bytes of the storage")
+
+    def _reductions(self, a, b, path):
+        """What pickle would take of an object with a way of its own."""
+        if all(getattr(type(a), name) is getattr(object, name)
+               for name in ("__reduce__", "__reduce_ex__")):
+            return None
+        x, y = a.__reduce_ex__(2), b.__reduce_ex__(2)
+        return self.compare(x[:3], y[:3], path + ".__reduce__")
 
     def _tensors(self, a, b, path):
-        for what in ("dtype", "shape", "layout", "device", "requires_grad",
-                     "is_quantized"):
+        for what in ("dtype", "layout", "device", "requires_grad",
+                     "is_quantized", "is_nested", "shape"):
+            if what == "shape" and a.is_nested:
+                continue
             x, y = getattr(a, what), getattr(b, what)
             if x != y:
                 return _where(path, f"{what} {x} != {y}")
@@ -119,8 +167,20 @@ class Comparison:
                          t.q_per_channel_zero_points()) for t in (a, b))
             return (self.compare(x, y, path + ".quantizer")
                     or self.compare(a.int_repr(), b.int_repr(), path))
+        if a.is_nested:
+            return self.compare(list(a.unbind()), list(b.unbind()),
+                                path + ".unbind()")
         if self.strides and a.stride() != b.stride():
             return _where(path, f"stride {a.stride()} != {b.stride()}")
+        if a.is_meta:
+            return self._attributes(a, b, path)
+        if self.sharing:
+            if a.storage_offset() != b.storage_offset():
+                return _where(path, "storage_offset differs")
+            found = self._storages(a.untyped_storage(), b.untyped_storage(),
+                                   path)
+            if found:
+                return found
         x, y = tensor_bytes(a), tensor_bytes(b)
         if x != y:
             size = a.element_size()
@@ -175,9 +235,14 @@ class Comparison:
             return {(_name(type(x)), x if x == x else "nan") for x in s}
         if typed(a) != typed(b):
             return _where(path, f"{a!r} != {b!r}")
+        twins = {x: x for x in b}
+        for x in a:
+            found = x == x and self.compare(x, twins[x], f"{path}{{{x!r}}}")
+            if found:
+                return found
         return self._attributes(a, b, path)
 
-    def _attributes(self, a, b, path, needed=False):
+    def _attributes(self, a, b, path):
         x, y = getattr(a, "__dict__", {}), getattr(b, "__dict__", {})
         if x or y:
             found = self.compare(x, y, path + ".__dict__")
@@ -190,9 +255,12 @@ class Comparison:
                                  f"{path}.{s}")
             if found:
                 return found
-        if needed and not slots and not hasattr(a, "__dict__"):
-            return _where(path, f"can't compare {_name(type(a))}")
         return None
+
+
+def _has_identity(value):
+    return not isinstance(value, NO_IDENTITY) and not (
+        isinstance(value, tuple) and not value)
 
 
 def _slots(cls):
@@ -201,13 +269,15 @@ def _slots(cls):
     return [s for s in slots if s not in ("__dict__", "__weakref__")]
 
 
-def first_difference(a, b, strides=False, order=True):
+def first_difference(a, b, strides=False, order=True, sharing=False):
     """Path and kind of the first difference, or None.
 
     strides: tensors must have equal strides, too.
     order: dicts must have their keys in the same order.
+    sharing: objects and storages must be shared alike, tensors have the same
+        place in storages of the same bytes.
     """
-    return Comparison(strides, order).compare(a, b, "root")
+    return Comparison(strides, order, sharing).compare(a, b, "root")
 
 
 # ----------------------------------------------------------------- self-test
@@ -226,6 +296,19 @@ class _Slotted:
 
     def __init__(self, x):
         self.x = x
+
+
+class _Key:
+    """Equal to all of its kind."""
+
+    def __init__(self, note):
+        self.note = note
+
+    def __eq__(self, other):
+        return isinstance(other, _Key)
+
+    def __hash__(self):
+        return 1
 
 
 class _Colour(enum.Enum):
@@ -309,6 +392,20 @@ def _self_test_pairs():
     yield "object slot", _Slotted(1), _Slotted(2), {}, ".x"
     yield "equal cycle", _cycle(1), _cycle(1), {}, None
     yield "cycle", _cycle(1), _cycle(2), {}, "root[0]"
+    x, y = [1], [1]
+    shared = {"sharing": True}
+    yield "shared alike", [x, x, (x,)], [y, y, (y,)], shared, None
+    yield "shared and not", [x, x], [y, [1]], shared, "shared differently"
+    yield "shared strings", ["a", "a"], ["a", "".join("a")], shared, None
+    yield "shared storage", [t, t[0]], [t.clone(), t[0].clone()], shared, "storage"
+    yield "views of one storage", [t[0], t[1]], [(s := t.clone())[0], s[1]], shared, None
+    yield "other place in a storage", t[0], torch.cat((t[0], t[0]))[3:], shared, "storage_offset"
+    yield "partial", functools.partial(int, [1]), functools.partial(int, [2]), {}, "__reduce__"
+    yield "exception", ValueError(1), ValueError(2), {}, "__reduce__"
+    yield "decimal", decimal.Decimal("1.0"), decimal.Decimal("1.00"), {}, "!="
+    yield "namespace", argparse.Namespace(a=t), argparse.Namespace(a=t + 1), {}, "['a']"
+    yield "set of objects", {_Key(1)}, {_Key(2)}, {}, "['note']"
+    yield "storage", t.untyped_storage(), t[0].clone().untyped_storage(), {}, "storage"
     yield "depth", {"a": [{"b": (t,)}]}, {"a": [{"b": (t + 1,)}]}, {}, "root['a'][0]['b'][0]"
 
 
