@@ -8,6 +8,7 @@
 
 #include "base/quote.h"
 #include "base/result.h"
+#include "torch/key_text.h"
 #include "torch/tensor.h"
 
 namespace dcpctl::torch {
@@ -17,21 +18,20 @@ using pickle::Kind;
 using pickle::Value;
 
 struct Item {
-  std::string key;  // as Python's str() has it
-  Kind key_kind;
+  KeyText key;
   Value value;
 };
-
-std::string KeyText(Value key) { return key.Is(Kind::kString) ? std::string(key.AsText()) : pickle::Print(key); }
 
 // Items of a mapping. A key that is set again keeps its place and gets the new value, as in Python.
 class Items {
  public:
   void Set(Value key, Value value) {
-    std::string text = KeyText(key);
-    const auto [at, added] = places_.try_emplace(std::to_string(static_cast<int>(key.kind())) + text, items_.size());
+    KeyText text = TextOfKey(key);
+    // Unequal objects may have the same text: 0.1 of NumPy's two float types.
+    const std::string same = key.Is(Kind::kObject) ? pickle::Print(key) : text.text;
+    const auto [at, added] = places_.try_emplace(std::to_string(static_cast<int>(key.kind())) + same, items_.size());
     if (added) {
-      items_.push_back({std::move(text), key.kind(), value});
+      items_.push_back({std::move(text), value});
     } else {
       items_[at->second].value = value;
     }
@@ -113,15 +113,17 @@ class Flattener {
       const bool is_empty = leaves_.size() == before && visited_ == visited;
       if (!is_empty || empty_ == EmptyMappings::kDrop) return {};
     }
-    leaves_.push_back({.path = path_, .key = key, .value = value});
+    leaves_.push_back({.path = path_, .key = key, .value = value, .key_is_certain = uncertain_ == 0});
     return {};
   }
 
   Result<void> VisitMapping(Value mapping, const std::string& key) {
     for (Item& item : ItemsOf(mapping)) {
-      const std::string child = path_.empty() ? item.key : key + "." + item.key;
-      path_.emplace_back(std::move(item.key));
+      const std::string child = path_.empty() ? item.key.text : key + "." + item.key.text;
+      path_.emplace_back(std::move(item.key.text));
+      uncertain_ += item.key.is_certain ? 0 : 1;
       DCPCTL_TRY(Visit(item.value, child));
+      uncertain_ -= item.key.is_certain ? 0 : 1;
       path_.pop_back();
     }
     return {};
@@ -182,6 +184,7 @@ class Flattener {
   const Flattening rules_;
   const EmptyMappings empty_;
   KeyPath path_;
+  uint32_t uncertain_ = 0;  // keys of the path whose text is not certain
   uint64_t visited_ = 0;
   std::unordered_map<uint32_t, bool> open_lists_;  // containers that are taken apart, by identity
   std::vector<Leaf> leaves_;

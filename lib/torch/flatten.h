@@ -21,6 +21,7 @@ struct Leaf {
   KeyPath path;
   std::string key;  // JoinPath(path)
   pickle::Value value;
+  bool key_is_certain = true;  // whether Python makes the same text of all dict keys on the path
 };
 
 // A dict, or an object that Python would call a Mapping as far as its pickle tells: OrderedDict, defaultdict,

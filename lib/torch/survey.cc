@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -75,6 +76,7 @@ class TorchSurvey {
       DCPCTL_TRY(pickle::CheckGlobals(file_.document, name(), options_.allow_globals));
     DCPCTL_ASSIGN(std::vector<Leaf> leaves,
                   Flatten(file_.document.root(), name(), options_.limits, options_.flattening));
+    WarnOfUncertainKeys(leaves);
     const std::vector<bool> repeats = FindRepeats(leaves);
     for (size_t i = 0; i < leaves.size(); ++i) {
       if (options_.stop.stop_requested()) return Fail(ErrorKind::kCancelled, "stopped");
@@ -88,6 +90,18 @@ class TorchSurvey {
 
  private:
   [[nodiscard]] const std::string& name() const { return file_.storages.file(); }
+
+  void WarnOfUncertainKeys(const std::vector<Leaf>& leaves) {
+    const auto is_uncertain = [](const Leaf& leaf) { return !leaf.key_is_certain; };
+    const auto first = std::find_if(leaves.begin(), leaves.end(), is_uncertain);
+    if (first == leaves.end()) return;
+    const auto more = std::count_if(std::next(first), leaves.end(), is_uncertain);
+    AddFinding("torch.uncertain-key", Severity::kWarning, first->key,
+               Error(ErrorKind::kUnsupported, Place{name(), file_.pickle_offset},
+                     Describe(first->path) + (more > 0 ? " and " + std::to_string(more) + " more have" : " has") +
+                         " a dict key of a class of its own, expected text or numbers")
+                   .Advise("PyTorch asks the class for the text and may get another; use text as keys"));
+  }
 
   // Leaves whose key another one before them has. PyTorch refuses to save such a state.
   std::vector<bool> FindRepeats(const std::vector<Leaf>& leaves) {

@@ -3,6 +3,7 @@ import collections
 import collections.abc
 import random
 
+import numpy as np
 import torch
 
 import made_module
@@ -15,7 +16,9 @@ NAMES = ["model", "weight", "layers.0.weight", "layers.1.weight", "state",
          "", "."]
 # Of other types; DCP keeps what str() makes of them.
 ODD_KEYS = [0, 1, 2, -1, 2**63, -2**70, True, None, 1.5, 1e22, float("inf"),
-            (1, "t"), (), b"by\n", 2j, torch.float16, frozenset()]
+            (1, "t"), (), b"by\n", 2j, torch.float16, torch.Size([1]), ...,
+            np.int64(-3), np.float32(0.1), np.True_, np.complex64(1 - 2j),
+            torch.device("cuda", 1), range(3), int]
 
 
 class RandomState:

@@ -118,6 +118,18 @@ TEST_F(TorchFlatten, KeepsKeysThatOnlyLookAlike) {
   EXPECT_EQ(Keys(Dict({{Str("a.b"), Int(1)}, {Str("a"), Dict({{Str("b"), Int(2)}})}})), (Strings{"a.b", "a.b"}));
 }
 
+TEST_F(TorchFlatten, KeepsUnequalObjectsWithTheSameText) {
+  const auto device = [&](const char* module) {
+    return document_.Call(document_.Global(module, "device"), {Str("cpu")});
+  };
+  EXPECT_EQ(Keys(Dict({{device("torch"), Int(1)}, {device("m"), Int(2)}})), (Strings{"cpu", "m.device('cpu')"}));
+  const auto number = [&](const char* code, const char* bytes) {
+    const Value dtype = document_.Call(document_.Global("numpy", "dtype"), {Str(code)});
+    return document_.Call(document_.Global("numpy._core.multiarray", "scalar"), {dtype, document_.Bytes(bytes)});
+  };
+  EXPECT_EQ(Keys(Dict({{number("i1", "\1"), Int(1)}, {number("u1", "\1"), Int(2)}})), (Strings{"1", "1"}));
+}
+
 TEST_F(TorchFlatten, RootThatIsNoMappingIsOneLeaf) {
   EXPECT_EQ(Keys(Tensor()), (Strings{""}));
   EXPECT_EQ(Keys(List({Tensor()})), (Strings{""}));

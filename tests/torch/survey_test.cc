@@ -286,6 +286,26 @@ TEST(TorchSurvey, KeepsTheFirstOfTwoEntriesWithOneKey) {
   EXPECT_EQ(catalog.objects[0].value->document.root().AsInt(), 1);
 }
 
+TEST(TorchSurvey, WarnsOnceOfKeysOfWhichOnlyTheirClassKnowsTheText) {
+  pickle::Document document;
+  const pickle::Value colours = document.Dict();
+  for (const int64_t number : {1, 2, 3}) {
+    document.SetItem(colours, document.Call(document.Global("m", "Colour"), {document.Int(number)}), document.None());
+  }
+  const pickle::Value root = document.Dict();
+  document.SetItem(root, document.String("a"), document.Int(1));
+  document.SetItem(root, document.String("colours"), colours);
+  const MemorySource source = zip::AsSource(SaveTorch(root, {}));
+  const Catalog catalog = Value(SurveyTorchZip(source, {}));
+  ASSERT_EQ(catalog.findings.size(), 1U);
+  EXPECT_EQ(catalog.findings[0].id, "torch.uncertain-key");
+  EXPECT_EQ(catalog.findings[0].severity, Severity::kWarning);
+  EXPECT_EQ(catalog.findings[0].key, "colours.m.Colour(1)");
+  EXPECT_NE(catalog.findings[0].message.find("[\"colours\"][\"m.Colour(1)\"] and 2 more"), std::string::npos)
+      << catalog.findings[0].message;
+  EXPECT_EQ(catalog.entries.size(), 4U);
+}
+
 TEST(TorchSurvey, SharesObjectsThatAreThereTwice) {
   pickle::Document document;
   const pickle::Value list = document.List();
