@@ -86,6 +86,7 @@ struct Tensor {
 struct ObjectStorage {
   std::string key;  // as the object's pickle names it
   StoredTensor stored;
+  uint32_t swap_unit = 1;  // bytes to be turned around when it is big-endian
   uint32_t file = 0;
   uint64_t record_offset = 0;
   uint64_t record_length = 0;

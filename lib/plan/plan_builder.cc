@@ -114,19 +114,21 @@ uint32_t PlanBuilder::AddStorage(uint32_t output, uint64_t offset, const Object&
                     .record_offset = storage.record_offset,
                     .record_length = storage.record_length,
                     .strides = AddDims(std::array<uint64_t, 1>{1})};
+  const uint32_t unit = storage.stored.big_endian ? storage.swap_unit : 1;
+  const uint64_t items = storage.stored.bytes / unit;
   Region region{.output = output,
                 .offset = offset,
                 .bytes = storage.stored.bytes,
-                .item_bytes = 1,
-                .swap_unit = 1,
+                .item_bytes = unit,
+                .swap_unit = unit,
                 .rank = 1,
-                .shape = AddDims(std::array{storage.stored.bytes}),
+                .shape = AddDims(std::array{items}),
                 .first_piece = plan_.pieces.size(),
                 .piece_count = 0,
                 .key = object.key};
   if (storage.stored.bytes > 0) {
-    plan_.pieces.push_back({.source = static_cast<uint32_t>(plan_.sources.size()),
-                            .dims = AddDims(std::array<uint64_t, 3>{0, 0, storage.stored.bytes})});
+    plan_.pieces.push_back(
+        {.source = static_cast<uint32_t>(plan_.sources.size()), .dims = AddDims(std::array<uint64_t, 3>{0, 0, items})});
     plan_.sources.push_back(source);
     region.piece_count = 1;
   }

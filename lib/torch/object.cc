@@ -55,15 +55,26 @@ class ObjectCopier {
                       " items, expected a size that fits 64 bits");
     }
     DCPCTL_ASSIGN(const StoredTensor stored, LocateStorage(storages_, storage.key, *bytes));
-    object_->storages.push_back({.key = storage.key, .stored = stored});
+    if (stored.big_endian && storage.untyped) return FailOrder(storage.key, stored);
+    object_->storages.push_back(
+        {.key = storage.key, .stored = stored, .swap_unit = static_cast<uint32_t>(SwapUnit(storage.dtype))});
     return {};
   }
 
   Result<void> AddUnknown(const std::string& key) {
     if (!keys_.insert(key).second) return {};
     DCPCTL_ASSIGN(const StoredTensor stored, storages_.Find(key));
+    if (stored.big_endian) return FailOrder(key, stored);
     object_->storages.push_back({.key = key, .stored = stored});
     return {};
+  }
+
+  // Which bytes make an element is only known of a typed storage.
+  Result<void> FailOrder(const std::string& key, const StoredTensor& stored) {
+    return Fail(Place{storages_.file(), stored.offset}, ErrorKind::kUnsupported,
+                "storage " + Quote(key) +
+                    " of an object is big-endian and does not say of what type its items are, "
+                    "expected a typed storage");
   }
 
   const Storages& storages_;

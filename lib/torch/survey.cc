@@ -18,6 +18,7 @@
 #include "torch/flatten.h"
 #include "torch/legacy.h"
 #include "torch/object.h"
+#include "torch/storage_ids.h"
 #include "torch/storages.h"
 #include "torch/tensor.h"
 
@@ -304,7 +305,8 @@ void CheckEnd(const LegacyStream& stream, uint64_t file_bytes, Findings& finding
 Result<Catalog> SurveyTorchZip(const ByteSource& source, const SurveyOptions& options) {
   DCPCTL_ASSIGN(const Archive archive, OpenArchive(source, 0, source.size(), options.limits));
   DCPCTL_ASSIGN(const Record pickle, Locate(source, *archive.pickle_entry));
-  const ArchiveStorages storages(source, archive);
+  const ArchiveStorages found(source, archive);
+  const ConsistentStorages storages(found, archive.document);
   TorchFile file{.document = archive.document,
                  .storages = storages,
                  .bytes = source.size(),

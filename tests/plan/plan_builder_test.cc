@@ -151,6 +151,21 @@ TEST(PlanBuilder, CopiesStoragesOfObjectsAsBytes) {
   EXPECT_TRUE(CheckPlan(plan));
 }
 
+TEST(PlanBuilder, TurnsBigEndianItemsOfAnObjectAround) {
+  CatalogBuilder builder;
+  builder.AddFile("f", 1000);
+  const Object object{.key = "sparse", .path = {}};
+  PlanBuilder planner(builder.catalog());
+  planner.AddOutput("out.pt", 56);
+  planner.AddStorage(0, 0, object,
+                     {.key = "0", .stored = {.offset = 200, .bytes = 56, .big_endian = true}, .swap_unit = 8});
+  const Plan plan = std::move(planner).Finish();
+  EXPECT_EQ(plan.regions[0].swap_unit, 8u);
+  EXPECT_EQ(plan.regions[0].item_bytes, 8u);
+  EXPECT_EQ(Copy(plan.ShapeOf(plan.regions[0])), Dims{7});
+  EXPECT_TRUE(CheckPlan(plan));
+}
+
 TEST(PlanBuilder, DecodesTheRecordOfAnEncodedObject) {
   CatalogBuilder builder;
   builder.AddFile("f", 1000);

@@ -51,6 +51,22 @@ TEST(TorchObject, RefusesUnknownClassOfUnknownSize) {
   EXPECT_EQ(test::ErrorOf(Copy(document.PersistentId(id), {"123"})).kind(), ErrorKind::kUnsupported);
 }
 
+// The order of a typed storage's bytes is known, that of untyped ones is not.
+TEST(TorchObject, KeepsTheUnitInWhichBigEndianItemsAreTurnedAround) {
+  const auto copy = [](const std::string& storage_class) {
+    pickle::Document document;
+    const std::string items(16, 'x');
+    const MemorySource source = zip::AsSource(SaveTorch(
+        MakeSample(document, {.storage_class = storage_class, .items = storage_class[0] == 'U' ? 16 : 2}), {items}));
+    Archive archive = Value(OpenArchive(source, 0, source.size(), Limits{}));
+    archive.big_endian = true;
+    return CopyObject(ArchiveStorages(source, archive), archive.document.root(), Limits{});
+  };
+  EXPECT_EQ(Value(copy("DoubleStorage"))->storages.at(0).swap_unit, 8U);
+  EXPECT_TRUE(Value(copy("DoubleStorage"))->storages.at(0).stored.big_endian);
+  EXPECT_EQ(test::ErrorOf(copy("UntypedStorage")).kind(), ErrorKind::kUnsupported);
+}
+
 TEST(TorchObject, ListsNoStorageOfMetaTensors) {
   pickle::Document document;
   EXPECT_TRUE(Value(Copy(MakeSample(document, {.location = "meta", .items = 3}), {}))->storages.empty());
