@@ -1,7 +1,7 @@
 // What has to be written, byte for byte, and where each byte comes from. A Plan is a value: equal inputs
 // give equal plans, and nothing in it depends on threads, memory, ranks or devices; a schedule decides
-// those. Outputs are made of literals (headers, pickles) and regions (row-major tensors) that together
-// cover every byte exactly once. Offsets and lengths are bytes unless a name says otherwise.
+// those. Outputs are made of literals (headers, pickles), gaps and regions (row-major tensors) that
+// together cover every byte exactly once. Offsets and lengths are bytes unless a name says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -72,6 +72,13 @@ struct Literal {
   std::vector<Hole> holes;  // not empty: written last, when the regions are done
 };
 
+// Bytes of an output that are zero: room between archives.
+struct Gap {
+  uint32_t output = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
 // An output that is a source file as it is.
 struct PlanCopy {
   uint32_t file = 0;  // into Plan::files
@@ -90,6 +97,7 @@ struct Plan {
   std::vector<PlanCopy> copies;  // beside the outputs
   std::vector<PlanOutput> outputs;
   std::vector<Literal> literals;
+  std::vector<Gap> gaps;
   std::vector<Region> regions;
   std::vector<Piece> pieces;
   std::vector<PlanSource> sources;

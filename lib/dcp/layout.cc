@@ -16,10 +16,9 @@ class DataFileBuilder {
     for (size_t i = 0; i < item.storage_bytes.size(); ++i)
       storages.push_back({.key = std::to_string(i), .bytes = item.storage_bytes[i]});
     DCPCTL_ASSIGN(zip::ArchiveLayout archive, torch::MakeTorchLayout(item.pickle, storages));
+    const uint64_t end = layout_.bytes.total_bytes;
     const uint64_t start = StartOf(item, archive);
-    AddLiteral({.offset = layout_.bytes.total_bytes,
-                .bytes = std::string(start - layout_.bytes.total_bytes, '\0'),
-                .holes = {}});
+    if (start > end) layout_.gaps.push_back({.offset = end, .bytes = start - end});
     for (zip::Literal& literal : archive.literals) {
       literal.offset += start;
       for (zip::CrcHole& hole : literal.holes) hole.slot += first_slot_;

@@ -32,10 +32,16 @@ struct PlacedItem {
   uint64_t length = 0;
 };
 
-// As zip::ArchiveLayout, for a whole data file. Slot ids count the storages of all items in order. Gaps
-// between items are literals of zeros.
+// Zeros between items.
+struct DataFileGap {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+// As zip::ArchiveLayout, for a whole data file. Slot ids count the storages of all items in order.
 struct DataFileLayout {
   zip::ArchiveLayout bytes;
+  std::vector<DataFileGap> gaps;
   std::vector<PlacedItem> items;
 };
 

@@ -113,7 +113,7 @@ class Runner {
 
   Result<void> RunSteps(uint64_t number, const Task& task) {
     const Step& first = schedule_.steps[task.first_step];
-    if (task.step_count == 1 && first.is_literal) return WriteLiteral(number, task, first.index);
+    if (task.step_count == 1 && first.kind == StepKind::kLiteral) return WriteLiteral(number, task, first.index);
     const auto lease = buffers_.Take();
     const auto buffer = lease.bytes().first(task.bytes);
     DCPCTL_TRY(ForEachPart(task, buffer, [this](const Step& step, std::span<std::byte> part) {
@@ -121,7 +121,7 @@ class Runner {
     }));
     DCPCTL_TRY(in_.target.Begin(number));
     DCPCTL_TRY(ForEachPart(task, buffer, [this](const Step& step, std::span<std::byte> part) -> Result<void> {
-      if (step.is_literal) PatchOrDefer(step.index, part);
+      if (step.kind == StepKind::kLiteral) PatchOrDefer(step.index, part);
       return {};
     }));
     DCPCTL_TRY(WriteParts(task, buffer));
@@ -141,7 +141,7 @@ class Runner {
     return {};
   }
 
-  bool IsCloned(const Step& step) const { return !step.is_literal && cloned_[step.index]; }
+  bool IsCloned(const Step& step) const { return step.kind == StepKind::kRegion && cloned_[step.index]; }
 
   // All of the task in one go, but for regions that were cloned and are there already.
   Result<void> WriteParts(const Task& task, std::span<std::byte> buffer) {
@@ -160,7 +160,11 @@ class Runner {
   }
 
   Result<void> FillStep(const Step& step, std::span<std::byte> part) {
-    if (step.is_literal) {
+    if (step.kind == StepKind::kGap) {
+      std::memset(part.data(), 0, part.size());
+      return {};
+    }
+    if (step.kind == StepKind::kLiteral) {
       std::memcpy(part.data(), plan_.literals[step.index].bytes.data() + step.begin, part.size());
       return {};
     }

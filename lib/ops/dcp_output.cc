@@ -61,7 +61,7 @@ class DcpOutputPlanner {
     }
     DCPCTL_ASSIGN(dcp::DataFileLayout layout, dcp::MakeDataFileLayout(items));
     for (size_t i = 0; i < order.size(); ++i) places_[order[i]] = layout.items[i];
-    Place(options_.files[file].name, std::move(layout.bytes));
+    Place(options_.files[file].name, std::move(layout));
     return {};
   }
 
@@ -94,8 +94,11 @@ class DcpOutputPlanner {
     return item;
   }
 
-  void Place(const std::string& name, zip::ArchiveLayout layout) {
+  void Place(const std::string& name, dcp::DataFileLayout file) {
+    zip::ArchiveLayout& layout = file.bytes;
     const uint32_t output = builder_.AddOutput(name, layout.total_bytes);
+    for (const dcp::DataFileGap& gap : file.gaps)
+      builder_.AddGap({.output = output, .offset = gap.offset, .bytes = gap.bytes});
     std::unordered_map<zip::SlotId, uint32_t> regions;
     for (const zip::PlacedSlot& slot : layout.slots) {
       const Filling& filling = fillings_[slot.id];

@@ -21,10 +21,11 @@ struct Span {
 
 auto Bug(std::string message) { return Fail(ErrorKind::kInternal, "plan: " + std::move(message)); }
 
-// Literals and regions, laid end to end, are the outputs.
+// Literals, gaps and regions, laid end to end, are the outputs.
 Result<void> CheckOutputs(const Plan& plan) {
   std::vector<Span> spans;
   for (const Literal& literal : plan.literals) spans.push_back({literal.output, literal.offset, literal.bytes.size()});
+  for (const Gap& gap : plan.gaps) spans.push_back({gap.output, gap.offset, gap.bytes});
   for (const Region& region : plan.regions) spans.push_back({region.output, region.offset, region.bytes});
   std::erase_if(spans, [](const Span& span) { return span.bytes == 0; });
   std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {

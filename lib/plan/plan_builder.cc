@@ -23,6 +23,8 @@ void PlanBuilder::AddCopy(uint32_t file, std::string path, bool link) {
   plan_.copies.push_back({.file = file, .path = std::move(path), .link = link});
 }
 
+void PlanBuilder::AddGap(Gap gap) { plan_.gaps.push_back(gap); }
+
 void PlanBuilder::AddLiteral(Literal literal) { plan_.literals.push_back(std::move(literal)); }
 
 uint64_t PlanBuilder::AddDims(DimsView dims) {

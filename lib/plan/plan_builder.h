@@ -20,6 +20,7 @@ class PlanBuilder {
   // A file of the catalog as it is.
   void AddCopy(uint32_t file, std::string path, bool link);
   void AddLiteral(Literal literal);
+  void AddGap(Gap gap);
   // Regions are numbered in the order in which they are added, from 0. A box of a tensor, from the surveyed
   // chunks that meet it; empty chunks give nothing.
   uint32_t AddBox(uint32_t output, uint64_t offset, const Tensor& tensor, BoxView box);

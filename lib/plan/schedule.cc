@@ -35,8 +35,12 @@ class Scheduler {
       : plan_(plan), tile_bytes_(tile_bytes), strided_tile_bytes_(strided_tile_bytes) {}
 
   void Run() {
-    for (const auto& [is_literal, index] : InOutputOrder()) {
-      is_literal ? AddLiteral(index) : AddRegion(index);
+    for (const Part& part : InOutputOrder()) {
+      switch (part.kind) {
+        case StepKind::kLiteral: AddLiteral(part.index); break;
+        case StepKind::kGap: AddGap(part.index); break;
+        case StepKind::kRegion: AddRegion(part.index); break;
+      }
     }
   }
 
@@ -44,30 +48,41 @@ class Scheduler {
 
  private:
   struct Part {
-    bool is_literal;
+    StepKind kind;
     uint32_t index;
+    uint32_t output;
+    uint64_t offset;
   };
 
   std::vector<Part> InOutputOrder() const {
     std::vector<Part> parts;
-    for (uint32_t i = 0; i < plan_.literals.size(); ++i) {
-      if (!plan_.literals[i].bytes.empty()) parts.push_back({true, i});
-    }
-    for (uint32_t i = 0; i < plan_.regions.size(); ++i) {
-      if (plan_.regions[i].bytes != 0) parts.push_back({false, i});
-    }
-    const auto place = [this](const Part& part) {
-      return part.is_literal ? std::pair(plan_.literals[part.index].output, plan_.literals[part.index].offset)
-                             : std::pair(plan_.regions[part.index].output, plan_.regions[part.index].offset);
+    const auto add = [&](StepKind kind, size_t index, const auto& part, uint64_t bytes) {
+      if (bytes != 0) parts.push_back({kind, static_cast<uint32_t>(index), part.output, part.offset});
     };
-    std::sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) { return place(a) < place(b); });
+    for (size_t i = 0; i < plan_.literals.size(); ++i)
+      add(StepKind::kLiteral, i, plan_.literals[i], plan_.literals[i].bytes.size());
+    for (size_t i = 0; i < plan_.gaps.size(); ++i) add(StepKind::kGap, i, plan_.gaps[i], plan_.gaps[i].bytes);
+    for (size_t i = 0; i < plan_.regions.size(); ++i)
+      add(StepKind::kRegion, i, plan_.regions[i], plan_.regions[i].bytes);
+    std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+      return std::pair(a.output, a.offset) < std::pair(b.output, b.offset);
+    });
     return parts;
   }
 
   void AddLiteral(uint32_t index) {
     const Literal& literal = plan_.literals[index];
     AddStep(literal.output, literal.offset,
-            {.is_literal = true, .index = index, .begin = 0, .end = literal.bytes.size()}, tile_bytes_);
+            {.kind = StepKind::kLiteral, .index = index, .begin = 0, .end = literal.bytes.size()}, tile_bytes_);
+  }
+
+  void AddGap(uint32_t index) {
+    const Gap& gap = plan_.gaps[index];
+    for (uint64_t begin = 0; begin < gap.bytes; begin += tile_bytes_) {
+      const uint64_t end = std::min(gap.bytes, begin + tile_bytes_);
+      AddStep(gap.output, gap.offset + begin, {.kind = StepKind::kGap, .index = index, .begin = begin, .end = end},
+              tile_bytes_);
+    }
   }
 
   // Tiles are whole multiples of the largest row that fits, and never go over the end of the row above it.
@@ -83,8 +98,8 @@ class Scheduler {
     for (uint64_t begin = 0; begin < region.bytes;) {
       const uint64_t end_of_row = begin / outer * outer + outer;
       const uint64_t end = std::min(begin + tile, end_of_row);
-      AddStep(region.output, region.offset + begin, {.is_literal = false, .index = index, .begin = begin, .end = end},
-              cap);
+      AddStep(region.output, region.offset + begin,
+              {.kind = StepKind::kRegion, .index = index, .begin = begin, .end = end}, cap);
       begin = end;
     }
   }
@@ -114,7 +129,7 @@ class Scheduler {
 };
 
 bool IsOneLiteral(const Schedule& schedule, const Task& task) {
-  return task.step_count == 1 && schedule.steps[task.first_step].is_literal;
+  return task.step_count == 1 && schedule.steps[task.first_step].kind == StepKind::kLiteral;
 }
 
 }  // namespace

@@ -15,12 +15,14 @@ struct ScheduleLimits {
   uint64_t memory_bytes = uint64_t{256} << 20;
 };
 
-// Part of a literal or of a region. A part of a region is a box: whole rows of some dimension, so that each
+enum class StepKind : uint8_t { kLiteral, kGap, kRegion };
+
+// Part of a literal, a gap or a region. A part of a region is a box: whole rows of some dimension, so that each
 // source gives it a box as well.
 struct Step {
-  bool is_literal = false;
-  uint32_t index = 0;  // into Plan::literals or Plan::regions
-  uint64_t begin = 0;  // bytes of the literal or region
+  StepKind kind = StepKind::kRegion;
+  uint32_t index = 0;  // into Plan::literals, gaps or regions
+  uint64_t begin = 0;  // bytes of it
   uint64_t end = 0;
 };
 

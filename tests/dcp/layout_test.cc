@@ -57,6 +57,7 @@ std::string Fill(const DataFileLayout& layout) {
     if (payloads.size() <= slot.id) payloads.resize(slot.id + 1);
     payloads[slot.id] = Payload(slot.id, slot.bytes);
   }
+  for (const DataFileGap& gap : layout.gaps) put(gap.offset, std::string(gap.bytes, '\0'));
   for (const zip::Literal& literal : layout.bytes.literals) {
     put(literal.offset, literal.bytes);
     for (const zip::CrcHole& hole : literal.holes) {
@@ -153,7 +154,7 @@ TEST(DataFileLayout, OfNothingIsEmpty) {
 TEST(DataFileLayout, JoinsLiteralsThatTouch) {
   const DataFileLayout layout =
       Value(MakeDataFileLayout({ObjectItem("a"), ObjectItem("b"), TensorItem(7), TensorItem(9)}));
-  EXPECT_EQ(layout.bytes.literals.size(), 3U);  // before, between and after the two payloads
+  EXPECT_EQ(layout.bytes.literals.size(), 5U);  // the objects; and what is before and after each payload
 }
 
 RC_GTEST_PROP(DataFileLayout, HoldsAnyItems, ()) {

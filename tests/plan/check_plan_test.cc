@@ -42,6 +42,15 @@ TEST(CheckPlan, AcceptsAGoodPlan) { test::Value(CheckPlan(GoodPlan())); }
 
 TEST(CheckPlan, AcceptsAnEmptyPlan) { test::Value(CheckPlan(Plan{})); }
 
+TEST(CheckPlan, CountsGaps) {
+  Plan plan = GoodPlan();
+  plan.outputs[0].bytes += 100;
+  plan.gaps = {{.output = 0, .offset = 116, .bytes = 100}};
+  test::Value(CheckPlan(plan));
+  EXPECT_REFUSED("bytes are written of", p.gaps = {{.output = 0, .offset = 116, .bytes = 100}});
+  EXPECT_REFUSED("bytes up to", p.gaps = {{.output = 0, .offset = 3, .bytes = 4}});
+}
+
 TEST(CheckPlan, AcceptsCopiesOfFiles) {
   Plan plan = GoodPlan();
   plan.copies = {{.file = 0, .path = "copy"}, {.file = 0, .path = "sub/link", .link = true}};

@@ -85,10 +85,16 @@ void ExpectSound(const Plan& plan, const Schedule& schedule) {
     for (uint64_t s = 0; s < task.step_count; ++s) {
       const Step& step = schedule.steps[next_step++];
       ASSERT_LT(step.begin, step.end);
-      const uint64_t part = step.is_literal ? plan.literals[step.index].offset : plan.regions[step.index].offset;
+      const uint64_t part = step.kind == StepKind::kLiteral ? plan.literals[step.index].offset
+                            : step.kind == StepKind::kGap   ? plan.gaps[step.index].offset
+                                                            : plan.regions[step.index].offset;
       ASSERT_EQ(part + step.begin, place + bytes);
       bytes += step.end - step.begin;
-      if (step.is_literal) {
+      if (step.kind == StepKind::kGap) {
+        ASSERT_LE(step.end, plan.gaps[step.index].bytes);
+        continue;
+      }
+      if (step.kind == StepKind::kLiteral) {
         ASSERT_EQ(step.end - step.begin, plan.literals[step.index].bytes.size());
         continue;
       }
@@ -99,7 +105,7 @@ void ExpectSound(const Plan& plan, const Schedule& schedule) {
           << step.begin << " to " << step.end << " of " << ToString(plan.ShapeOf(region));
     }
     ASSERT_EQ(task.bytes, bytes);
-    const bool one_literal = task.step_count == 1 && schedule.steps[task.first_step].is_literal;
+    const bool one_literal = task.step_count == 1 && schedule.steps[task.first_step].kind == StepKind::kLiteral;
     if (!one_literal) {
       ASSERT_LE(task.bytes, schedule.buffer_bytes);
     }
