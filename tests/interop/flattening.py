@@ -111,16 +111,15 @@ def expected(state, int_keys=False):
 def _place(root, leaf):
     """Lists are dicts with positions for now."""
     node = root
-    for element in leaf.path[:-1]:
-        node = node.setdefault(element, {})
-        if isinstance(node, Leaf):
+    for i, element in enumerate(leaf.path):
+        is_last = i + 1 == len(leaf.path)
+        if type(next(iter(node), element)) is not type(element):
+            raise Conflict(leaf.path)  # a dict and a list
+        if is_last and element in node:
             raise Conflict(leaf.path)
-    last = leaf.path[-1]
-    if last in node:
-        raise Conflict(leaf.path)
-    node[last] = leaf
-    if len({type(element) for element in node}) > 1:
-        raise Conflict(leaf.path)
+        node = node.setdefault(element, leaf if is_last else {})
+        if isinstance(node, Leaf) and not is_last:
+            raise Conflict(leaf.path)  # a value and a container
 
 
 def _finish(node, int_keys, is_state):

@@ -82,7 +82,7 @@ class Case:
         except flattening.Conflict:
             self.counts["refused paths that collide"] += 1
             return need(result.status == 3
-                        and b"one as a value and one as" in result.err,
+                        and b"would both become" in result.err,
                         f"paths collide: {result.summary()}")
         need(result.status == 0, f"torch_to_dcp: {result.summary()}")
         result = harness.run(self.dcpctl, "dcp_to_torch", self.checkpoint,
