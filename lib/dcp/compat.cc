@@ -1,5 +1,6 @@
 #include "dcp/compat.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -24,10 +25,27 @@ std::optional<std::pair<unsigned, unsigned>> ParseVersion(std::string_view text)
   return std::pair(major, minor);
 }
 
+// The first PyTorch that has it, as Compat::number.
+unsigned FirstVersion(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat8E4M3FN:
+    case DType::kFloat8E5M2: return 2'001;
+    case DType::kFloat8E4M3FNUZ:
+    case DType::kFloat8E5M2FNUZ: return 2'002;
+    case DType::kUInt16:
+    case DType::kUInt32:
+    case DType::kUInt64: return 2'003;
+    case DType::kFloat8E8M0FNU: return 2'007;
+    case DType::kFloat4E2M1FNx2: return 2'008;
+    default: return 0;
+  }
+}
+
 }  // namespace
 
 Compat DefaultCompat() {
-  return {.package = "torch.distributed.checkpoint",
+  return {.version = {},
+          .package = "torch.distributed.checkpoint",
           .properties = kOldProperties,
           .format_enum = "MEM_FORMAT_ENCODING",
           .flattening = Flattening::kAlways};
@@ -40,6 +58,8 @@ Result<Compat> CompatOf(std::string_view version) {
     return Fail(ErrorKind::kUnsupported,
                 "PyTorch " + std::string(version) + " has no distributed checkpoints, expected 1.13 or later");
   Compat compat = DefaultCompat();
+  compat.version = version;
+  compat.number = parsed->first * 1000 + std::min(parsed->second, 999U);
   if (*parsed < std::pair(2U, 0U)) {
     compat.package = "torch.distributed._shard.checkpoint";
     compat.flattening = Flattening::kNone;
@@ -47,6 +67,15 @@ Result<Compat> CompatOf(std::string_view version) {
     compat.flattening = Flattening::kWithTensors;
   }
   return compat;
+}
+
+Result<void> CheckDType(const Compat& compat, DType dtype) {
+  const unsigned first = FirstVersion(dtype);
+  if (compat.number >= first) return {};
+  return Fail(Error(ErrorKind::kUnsupported,
+                    "PyTorch " + std::string(compat.version) + " has no " + std::string(Name(dtype)) + ", expected " +
+                        std::to_string(first / 1000) + "." + std::to_string(first % 1000) + " or later")
+                  .Advise("--exclude leaves such tensors out"));
 }
 
 }  // namespace dcpctl::dcp

@@ -125,6 +125,7 @@ class DcpOutputPlanner {
       const DcpItem& item = options_.items[i];
       if (position[item.entry] == SIZE_MAX) {
         position[item.entry] = metadata.entries.size();
+        DCPCTL_TRY(CheckType(item));
         metadata.entries.push_back(Describe(item));
         const auto [found, is_new] = keys.emplace(metadata.entries.back().key, item.entry);
         if (!is_new) {
@@ -137,6 +138,13 @@ class DcpOutputPlanner {
           {.box = item.box, .file = item.file, .place = places_[i], .transforms = item.transforms});
     }
     return metadata;
+  }
+
+  Result<void> CheckType(const DcpItem& item) const {
+    if (!IsTensor(item)) return {};
+    auto checked = dcp::CheckDType(options_.compat, TensorOf(item).dtype);
+    if (!checked) return Fail(std::move(checked).error().In("entry " + Quote(TensorOf(item).key)));
+    return checked;
   }
 
   dcp::NewEntry Describe(const DcpItem& item) const {

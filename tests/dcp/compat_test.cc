@@ -79,5 +79,15 @@ TEST(Compat, RefusesWhatIsNoVersion) {
   }
 }
 
+TEST(Compat, KnowsWhichTypesAVersionHas) {
+  Value(CheckDType(DefaultCompat(), DType::kFloat4E2M1FNx2));
+  Value(CheckDType(Value(CompatOf("1.13")), DType::kBFloat16));
+  Value(CheckDType(Value(CompatOf("2.3.1")), DType::kUInt16));
+  const Error error = ErrorOf(CheckDType(Value(CompatOf("2.2")), DType::kUInt16));
+  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+  EXPECT_EQ(error.message(), "PyTorch 2.2 has no uint16, expected 2.3 or later");
+  EXPECT_EQ(ErrorOf(CheckDType(Value(CompatOf("1.13.1")), DType::kFloat8E5M2)).kind(), ErrorKind::kUnsupported);
+}
+
 }  // namespace
 }  // namespace dcpctl::dcp
