@@ -54,6 +54,12 @@ class OldPytorchTest:
             folder = work / str(i)
             result = harness.run(self.dcpctl, "torch_to_dcp", "--compat",
                                  VERSION, path, folder)
+            if b"PyTorch 1.13 has no " in result.err:
+                # A type that came later; PyTorch 1.13 has no name for it.
+                self.report.check(f"{name} is refused", result.status == 3
+                                  and not folder.exists(), result.summary())
+                self.not_read["types that came later"].append(name)
+                continue
             if self.report.check(f"{name} converts", result.status == 0,
                                  result.summary()):
                 yield name, str(path), str(folder)
