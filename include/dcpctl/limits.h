@@ -21,6 +21,12 @@ struct Limits {
   uint32_t rank = 64;
   // Bytes of one object (anything that is not a tensor) after decoding.
   uint64_t object_bytes = uint64_t{1} << 30;
+  // Ranks of a device mesh, or of a checkpoint that a layout is taken from. The largest published runs have about 10^5.
+  uint64_t ranks = 1'000'000;
+  // Boxes that a layout cuts all tensors into. 1,000 tensors over 16,384 ranks make 1.6 * 10^7.
+  uint64_t boxes = 50'000'000;
+  // A file that describes a layout.
+  uint64_t layout_bytes = uint64_t{4} << 20;
 };
 
 }  // namespace dcpctl
