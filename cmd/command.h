@@ -47,6 +47,7 @@ Result<const CommandInfo*> FindCommand(std::string_view name);
 extern const CommandInfo kConvert;
 extern const CommandInfo kDcpToTorch;
 extern const CommandInfo kInspect;
+extern const CommandInfo kReshard;
 extern const CommandInfo kTorchToDcp;
 
 // Runs a whole command line, program name left out, and prints its error if it has one. 130 when it was

@@ -36,11 +36,12 @@ void Print(const ConvertReport& result, const std::string& source, const std::st
   } else if (report.json) {
     report::WriteConvertJson(result, source, target, console.out());
   } else if (dry_run) {
-    console.out() << report::RenderPlan(result.plan, console.out_style());
+    console.out() << report::RenderRanks(result, console.out_style())
+                  << report::RenderPlan(result.plan, console.out_style());
   } else if (to_stream) {
     console.Say(report::RenderConverted(result, target));
   } else if (!report.quiet) {
-    console.out() << report::RenderConverted(result, target);
+    console.out() << report::RenderConverted(result, target) << report::RenderRanks(result, console.out_style());
   }
   console.out().flush();
 }

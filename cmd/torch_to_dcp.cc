@@ -2,6 +2,7 @@
 
 #include "cmd/command.h"
 #include "cmd/conversion.h"
+#include "cmd/layout_options.h"
 #include "cmd/options.h"
 #include "dcpctl/convert.h"
 
@@ -13,11 +14,15 @@ class TorchToDcpCommand final : public Command {
   void Declare(CLI::App& app) override {
     AddArgument(app, "SRC_FILE", source_, "torch.save file");
     AddArgument(app, "DST_DIR", target_, "DCP directory to make");
+    AddLayoutOptions(app, layout_);
     AddDcpOptions(app, options_);
     AddConversionOptions(app, options_, report_);
   }
 
+  [[nodiscard]] Result<void> Check() const override { return CheckLayout(layout_); }
+
   Result<ExitStatus> Run(Console& console) override {
+    options_.layout = LayoutOf(layout_);
     return RunConversion(source_, target_, options_, report_, console, TorchToDcp);
   }
 
@@ -26,6 +31,7 @@ class TorchToDcpCommand final : public Command {
  private:
   std::string source_;
   std::string target_;
+  LayoutArguments layout_;
   ConvertOptions options_;
   ReportOptions report_;
 };

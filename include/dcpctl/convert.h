@@ -12,6 +12,7 @@
 #include "dcpctl/error.h"
 #include "dcpctl/finding.h"
 #include "dcpctl/limits.h"
+#include "dcpctl/mesh.h"
 #include "dcpctl/observer.h"
 #include "dcpctl/plan.h"
 
@@ -58,6 +59,17 @@ struct RunOptions {
   Observer* observer = nullptr;
 };
 
+// How a DCP target is cut over ranks: one of these. None: as the source is cut, and a torch.save file on one rank.
+struct LayoutOptions {
+  uint64_t world_size = 0;                   // FSDP: every tensor in rows over so many ranks
+  std::string mesh = {};                     // "dp=8,tp=4", with
+  std::vector<std::string> placements = {};  // "GLOB=dp:shard(0),tp:shard(1)"; see ParseMeshLayout
+  std::filesystem::path file = {};           // "dcpctl.layout/1", JSON
+  std::filesystem::path like = {};           // a DCP checkpoint with the same keys and shapes
+
+  [[nodiscard]] bool empty() const { return world_size == 0 && mesh.empty() && file.empty() && like.empty(); }
+};
+
 struct ConvertOptions {
   Selection selection = {};
   RunOptions run = {};
@@ -70,6 +82,7 @@ struct ConvertOptions {
   // are those that all from 2.0 on know, and a DCP source keeps its entries.
   std::string compat = {};
   DataPolicy data = DataPolicy::kRewrite;  // DCP to DCP; anything else takes kRewrite alone
+  LayoutOptions layout = {};               // DCP target, with kRewrite
 };
 
 struct ConvertReport {
@@ -77,8 +90,9 @@ struct ConvertReport {
   uint64_t tensors = 0;
   uint64_t objects = 0;
   uint64_t tensor_bytes = 0;
-  uint64_t left_out = 0;  // by skip_damaged
-  bool written = false;   // false after a dry run
+  uint64_t left_out = 0;               // by skip_damaged
+  bool written = false;                // false after a dry run
+  std::vector<RankTotals> ranks = {};  // what each rank gets, where a layout was asked for
   double seconds = 0;
 };
 
@@ -92,6 +106,12 @@ struct ConvertReport {
 // Errors: those of DcpToTorch.
 [[nodiscard]] Result<ConvertReport> TorchToDcp(const std::filesystem::path& source, const std::filesystem::path& target,
                                                const ConvertOptions& options = {});
+
+// DCP directory -> DCP directory for other ranks; `options` has a layout. What a rank of the new world asks for is one
+// whole record each, in its own file, in the order of the entries. Errors: those of DcpToTorch; kUsage for a layout
+// that is wrong in itself, kNotFound for a rule that matches nothing, kMismatch for a `like` with other keys or shapes.
+[[nodiscard]] Result<ConvertReport> Reshard(const std::filesystem::path& source, const std::filesystem::path& target,
+                                            const ConvertOptions& options);
 
 // Any readable source -> `to`. Errors: those of DcpToTorch.
 [[nodiscard]] Result<ConvertReport> Convert(const std::filesystem::path& source, const std::filesystem::path& target,

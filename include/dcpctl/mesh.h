@@ -147,6 +147,9 @@ struct RankTotals {
   uint64_t pieces = 0;
 };
 
+// Bytes of the fullest rank over the mean of all; 1 when there are none.
+[[nodiscard]] double Imbalance(std::span<const RankTotals> ranks);
+
 struct RankLayout {
   // In the order of the entries; of one tensor in the order of its dimensions' parts. Every element is in exactly one.
   std::vector<RankPiece> pieces;
@@ -159,8 +162,7 @@ struct RankLayout {
     return {DimsView(dims).subspan(piece.dims, piece.dim_count),
             DimsView(dims).subspan(piece.dims + piece.dim_count, piece.dim_count)};
   }
-  // Bytes of the fullest rank over the mean of all; 1 when there are none.
-  [[nodiscard]] double Imbalance() const;
+  [[nodiscard]] double Imbalance() const { return dcpctl::Imbalance(ranks); }
 };
 
 // Whether a rule's pattern matches a key.

@@ -52,7 +52,7 @@ uint64_t AddWhole(RankLayout& layout, const LayoutEntry& entry, uint64_t rank) {
 
 }  // namespace mesh
 
-double RankLayout::Imbalance() const {
+double Imbalance(std::span<const RankTotals> ranks) {
   uint64_t most = 0;
   double total = 0;
   for (const RankTotals& rank : ranks) {

@@ -41,6 +41,14 @@ Result<ConvertReport> TorchToDcp(const std::filesystem::path& source, const std:
   return ops::ToDcp(*files, source, target, options);
 }
 
+Result<ConvertReport> Reshard(const std::filesystem::path& source, const std::filesystem::path& target,
+                              const ConvertOptions& options) {
+  if (options.layout.empty()) return Fail(ErrorKind::kUsage, "no layout, expected one to reshard to");
+  const auto files = io::NewPosixFileSystem();
+  DCPCTL_TRY(CheckKind(*files, source, IsDcp, "reshard", "a DCP directory"));
+  return ops::ToDcp(*files, source, target, options);
+}
+
 Result<ConvertReport> Convert(const std::filesystem::path& source, const std::filesystem::path& target, OutputFormat to,
                               const ConvertOptions& options) {
   const auto files = io::NewPosixFileSystem();

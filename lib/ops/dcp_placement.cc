@@ -79,6 +79,17 @@ void PlaceChunks(const Placing& what, DcpOutputOptions& output) {
   }
 }
 
+void PlaceRanks(const RankLayout& layout, DcpOutputOptions& output) {
+  std::vector<uint32_t> file_of(layout.ranks.size(), kNoFile);
+  for (uint32_t rank = 0; rank < layout.ranks.size(); ++rank) {
+    if (layout.ranks[rank].pieces == 0) continue;
+    file_of[rank] = static_cast<uint32_t>(output.files.size());
+    output.files.push_back({.name = DataFileName(rank)});
+  }
+  for (const RankPiece& piece : layout.pieces)
+    output.items.push_back({.entry = piece.entry, .file = file_of[piece.rank], .box = ToBox(layout.BoxOf(piece))});
+}
+
 Result<void> PlaceRecords(const Placing& what, DcpOutputOptions& output) {
   const Catalog& catalog = what.catalog;
   std::vector<uint32_t> file_of(catalog.files.size(), kNoFile);

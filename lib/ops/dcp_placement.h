@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dcpctl/catalog.h"
+#include "dcpctl/mesh.h"
 #include "ops/dcp_output.h"
 
 namespace dcpctl::ops {
@@ -23,6 +24,8 @@ void PlaceWhole(const Placing& what, DcpOutputOptions& output);
 // The chunks as they are, one file for each rank that has any. A rank is told from the name of its files; files
 // without such a name count as one rank each. Objects without a record go to the first.
 void PlaceChunks(const Placing& what, DcpOutputOptions& output);
+// Boxes and objects with the ranks that a layout gives them, one file for each rank that has any.
+void PlaceRanks(const RankLayout& layout, DcpOutputOptions& output);
 // The records where they are, in the source's own files. What has no record goes into a new file, of a rank after
 // the last. kUnsupported when there is such an entry and `output` has DataPolicy::kNone; kCorrupt when a file of the
 // source has a name that the result needs.

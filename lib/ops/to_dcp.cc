@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "ops/dcp_output.h"
 #include "ops/dcp_placement.h"
 #include "ops/reflatten.h"
+#include "ops/resolve_layout.h"
 #include "ops/select.h"
 #include "ops/selected_source.h"
 #include "ops/write.h"
@@ -64,13 +67,16 @@ void CountWholeContainers(NamedSource& named) {
   }
 }
 
-Result<Plan> PlanOutput(const NamedSource& named, const ConvertOptions& options, const dcp::Compat& compat) {
+Result<Plan> PlanOutput(const NamedSource& named, const RankLayout* layout, const ConvertOptions& options,
+                        const dcp::Compat& compat) {
   const Catalog& catalog = named.source.catalog;
   DcpOutputOptions output{.paths = named.paths, .files = {}, .items = {}, .compat = compat, .data = options.data};
   // For flat keys too: PyTorch 2.3's converter fails without.
   output.nested = compat.flattening != Flattening::kNone;
   const Placing placing{.catalog = catalog, .selected = named.source.selected, .made = named.made};
-  if (options.data != DataPolicy::kRewrite) {
+  if (layout != nullptr) {
+    PlaceRanks(*layout, output);
+  } else if (options.data != DataPolicy::kRewrite) {
     DCPCTL_TRY(PlaceRecords(placing, output));
   } else if (catalog.format == Format::kDcp) {
     PlaceChunks(placing, output);
@@ -95,6 +101,11 @@ Result<void> CheckHasKeys(const NamedSource& named) {
                     .Advise("a DCP checkpoint has a key for everything in it; --add-prefix model puts it under one"));
   }
   return {};
+}
+
+Result<void> CheckLayoutOptions(const ConvertOptions& options) {
+  if (options.layout.empty() || options.data == DataPolicy::kRewrite) return {};
+  return Fail(ErrorKind::kUsage, "a layout and data files that are taken over, expected one of them");
 }
 
 Result<void> CheckDataPolicy(const Catalog& catalog, DataPolicy data) {
@@ -142,6 +153,7 @@ ConvertReport MakeReport(const NamedSource& named, const Plan& plan) {
 Result<ConvertReport> ToDcp(io::FileSystem& files, const std::filesystem::path& source,
                             const std::filesystem::path& target, const ConvertOptions& options) {
   DCPCTL_TRY(CheckRunOptions(options.run));
+  DCPCTL_TRY(CheckLayoutOptions(options));
   DCPCTL_ASSIGN(const dcp::Compat compat,
                 options.compat.empty() ? dcp::DefaultCompat() : dcp::CompatOf(options.compat));
   const bool to_file = options.data == DataPolicy::kNone;
@@ -153,8 +165,16 @@ Result<ConvertReport> ToDcp(io::FileSystem& files, const std::filesystem::path& 
   }
   const auto start = std::chrono::steady_clock::now();
   DCPCTL_ASSIGN(const NamedSource named, OpenNamed(files, source, options, compat));
-  DCPCTL_ASSIGN(const Plan plan, PlanOutput(named, options, compat));
+  std::optional<ResolvedLayout> layout;
+  if (!options.layout.empty()) {
+    DCPCTL_ASSIGN(layout, ResolveLayout(files, named.source.catalog, named.paths, options));
+  }
+  DCPCTL_ASSIGN(const Plan plan, PlanOutput(named, layout ? &layout->layout : nullptr, options, compat));
   ConvertReport report = MakeReport(named, plan);
+  if (layout) {
+    report.ranks = std::move(layout->layout.ranks);
+    std::move(layout->notes.begin(), layout->notes.end(), std::back_inserter(report.plan.findings));
+  }
   if (options.run.dry_run) return report;
   DCPCTL_TRY(WriteAndRecord(
       to_file ? WriteOutput(files, plan, target, kind, options.run) : WriteDirectory(files, plan, target, options.run),

@@ -1,6 +1,11 @@
 #include "report/convert_text.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iomanip>
+#include <numeric>
+#include <sstream>
+#include <vector>
 
 #include "text/display.h"
 #include "text/numbers.h"
@@ -39,6 +44,29 @@ std::string RenderConverted(const ConvertReport& report, const std::string& targ
          text::FormatRate(report.plan.bytes_written, duration) + ")";
   if (report.left_out > 0) out += "; " + Plural(report.left_out, "damaged entry") + " left out";
   return out + "\n";
+}
+
+std::string RenderRanks(const ConvertReport& report, const TextStyle& style) {
+  constexpr size_t kScreenful = 16;
+  if (report.ranks.empty()) return {};
+  std::vector<size_t> shown(report.ranks.size());
+  std::iota(shown.begin(), shown.end(), size_t{0});
+  if (shown.size() > kScreenful) {
+    const auto [least, most] =
+        std::minmax_element(report.ranks.begin(), report.ranks.end(),
+                            [](const RankTotals& a, const RankTotals& b) { return a.bytes < b.bytes; });
+    shown = {static_cast<size_t>(least - report.ranks.begin()), static_cast<size_t>(most - report.ranks.begin())};
+  }
+  text::Table table({{"RANK", text::Align::kRight}, {"BYTES", text::Align::kRight}, {"PIECES", text::Align::kRight}});
+  for (const size_t rank : shown) {
+    table.AddRow({std::to_string(rank), text::FormatBytes(report.ranks[rank].bytes),
+                  text::FormatCount(report.ranks[rank].pieces)});
+  }
+  std::ostringstream imbalance;
+  imbalance << std::fixed << std::setprecision(2) << Imbalance(report.ranks);
+  return table.Render({.width = style.width, .header = true, .indent = 0, .style = {}}) +
+         Plural(report.ranks.size(), "rank") + "; the fullest has " + imbalance.str() + " times the mean" +
+         (shown.size() < report.ranks.size() ? "; above are the emptiest and the fullest\n" : "\n");
 }
 
 }  // namespace dcpctl::report

@@ -112,6 +112,14 @@ void WritePlanFields(const PlanSummary& plan, JsonWriter& writer) {
   WriteFindings(plan.findings, writer);
 }
 
+void WriteRanks(const std::vector<RankTotals>& ranks, JsonWriter& writer) {
+  writer.Field("imbalance", Imbalance(ranks));
+  writer.BeginList("ranks");
+  for (size_t rank = 0; rank < ranks.size(); ++rank)
+    writer.Item({{"rank", rank}, {"bytes", ranks[rank].bytes}, {"pieces", ranks[rank].pieces}});
+  writer.EndList();
+}
+
 }  // namespace
 
 void WriteInspectJson(const InspectReport& report, std::ostream& out) {
@@ -163,6 +171,7 @@ void WriteConvertJson(const ConvertReport& report, const std::string& source, co
   writer.Field("left_out", report.left_out);
   writer.Field("seconds", report.seconds);
   WritePlanFields(report.plan, writer);
+  if (!report.ranks.empty()) WriteRanks(report.ranks, writer);
   writer.End();
 }
 
