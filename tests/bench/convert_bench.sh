@@ -83,6 +83,32 @@ row 'dcpctl dcp_to_torch' "$bytes"
 measure "$runs" "$work/model.pt" "$python" -m torch.distributed.checkpoint.format_utils dcp_to_torch "$ckpt" "$work/model.pt"
 row 'python -m ...format_utils dcp_to_torch' "$bytes"
 
+"$dcpctl" dcp_to_torch -q "$ckpt" "$work/source.pt"
+reference=
+echo
+header "$gib GiB from one file to DCP" cp
+measure "$runs" "$work/copy.pt" cp "$work/source.pt" "$work/copy.pt"
+row 'cp' "$bytes"
+measure "$runs" "$work/dcp" "$dcpctl" torch_to_dcp "$work/source.pt" "$work/dcp"
+row 'dcpctl torch_to_dcp' "$bytes"
+measure "$runs" "$work/dcp" "$dcpctl" torch_to_dcp "$work/source.pt" "$work/dcp" --world-size 8
+row 'dcpctl torch_to_dcp --world-size 8' "$bytes"
+measure "$runs" "$work/dcp" "$python" -m torch.distributed.checkpoint.format_utils torch_to_dcp "$work/source.pt" "$work/dcp"
+row 'python -m ...format_utils torch_to_dcp' "$bytes"
+rm "$work/source.pt"
+
+reference=
+echo
+header "$gib GiB from DCP to DCP" cp
+measure "$runs" "$work/copy" cp -r "$ckpt" "$work/copy"
+row 'cp -r' "$bytes"
+measure "$runs" "$work/dcp" "$dcpctl" convert "$ckpt" "$work/dcp" --to dcp --data copy
+row 'dcpctl convert --data copy' "$bytes"
+measure "$runs" "$work/dcp" "$dcpctl" reshard "$ckpt" "$work/dcp" --world-size 3
+row 'dcpctl reshard --world-size 3' "$bytes"
+measure "$runs" "$work/dcp" "$dcpctl" reshard "$ckpt" "$work/dcp" --mesh dp=2,tp=4 --placement '*=dp:shard(0),tp:shard(-1)'
+row 'dcpctl reshard --mesh dp=2,tp=4' "$bytes"
+
 measure 50 '' "$dcpctl" inspect "$work/small"
 printf '\ndcpctl inspect of a small checkpoint: %s ms (median of 50 processes)\n\n' \
   "$(awk -v seconds="$seconds" 'BEGIN { printf "%.1f", seconds * 1000 }')"
