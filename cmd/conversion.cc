@@ -32,7 +32,7 @@ void Print(const ConvertReport& result, const std::string& source, const std::st
            bool dry_run, const ReportOptions& report, Console& console) {
   if (!report.json) console.Report(result.plan.findings, source);
   if (report.json && dry_run) {
-    report::WritePlanJson(result.plan, console.out());
+    report::WritePlanJson(result.plan, result.ranks, console.out());
   } else if (report.json) {
     report::WriteConvertJson(result, source, target, console.out());
   } else if (dry_run) {

@@ -65,11 +65,28 @@ void NoteFallback(const MeshLayout& layout, const RankLayout& result, Findings& 
                               " laid out as " + ToString(layout.fallback.placements, layout.mesh)});
 }
 
+void NoteHiddenRules(const MeshLayout& layout, const RankLayout& result, Findings& notes) {
+  for (size_t r = 0; r < layout.rules.size(); ++r) {
+    if (result.rule_tensors[r] > 0) continue;
+    notes.push_back({.id = "reshard.hidden-rule",
+                     .severity = Severity::kWarning,
+                     .message = layout.rules[r].origin + " decides nothing: all that it matches went to earlier rules",
+                     .advice = "the first rule that matches a key counts: put the narrower one first"});
+  }
+}
+
 Result<MeshLayout> ReadMeshLayout(io::FileSystem& files, const LayoutOptions& options, const Limits& limits) {
   if (!options.mesh.empty()) return ParseMeshLayout(options.mesh, options.placements, limits);
   if (options.file.empty()) return MakeFsdpLayout(options.world_size, limits);
   DCPCTL_ASSIGN(const auto file, files.OpenRead(options.file));
   return ReadLayoutFile(*file, limits);
+}
+
+// A rule that does not fit is a wrong command line only if it was there.
+Error WithFile(Error error, const LayoutOptions& options) {
+  if (options.file.empty()) return error;
+  const ErrorKind kind = error.kind() == ErrorKind::kUsage ? ErrorKind::kCorrupt : error.kind();
+  return Error(kind, Place{.file = options.file.string()}, error.Text()).Advise(error.advice());
 }
 
 Result<RankLayout> TakeLayoutOf(io::FileSystem& files, const std::vector<LayoutEntry>& entries,
@@ -84,8 +101,8 @@ Result<RankLayout> TakeLayoutOf(io::FileSystem& files, const std::vector<LayoutE
                 "this is a torch.save file, expected a DCP directory whose layout can be taken");
   }
   const Selection& selection = options.selection;
-  const bool is_part =
-      !selection.select.empty() || !selection.exclude.empty() || options.objects == ObjectPolicy::kDrop;
+  const bool is_part = !selection.select.empty() || !selection.exclude.empty() ||
+                       options.objects == ObjectPolicy::kDrop || options.skip_damaged;
   return AssignLike(entries, like, is_part ? ExtraKeys::kIgnore : ExtraKeys::kRefuse, options.run.limits);
 }
 
@@ -101,7 +118,10 @@ Result<ResolvedLayout> ResolveLayout(io::FileSystem& files, const Catalog& catal
     return resolved;
   }
   DCPCTL_ASSIGN(const MeshLayout mesh, ReadMeshLayout(files, options.layout, options.run.limits));
-  DCPCTL_ASSIGN(resolved.layout, AssignRanks(entries, mesh, MatchesKey, options.run.limits));
+  auto layout = AssignRanks(entries, mesh, MatchesKey, options.run.limits);
+  if (!layout) return Fail(WithFile(std::move(layout).error(), options.layout));
+  resolved.layout = *std::move(layout);
+  NoteHiddenRules(mesh, resolved.layout, resolved.notes);
   if (options.layout.world_size == 0) NoteFallback(mesh, resolved.layout, resolved.notes);
   return resolved;
 }

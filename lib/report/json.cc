@@ -112,7 +112,9 @@ void WritePlanFields(const PlanSummary& plan, JsonWriter& writer) {
   WriteFindings(plan.findings, writer);
 }
 
+// Nothing for no ranks.
 void WriteRanks(const std::vector<RankTotals>& ranks, JsonWriter& writer) {
+  if (ranks.empty()) return;
   writer.Field("imbalance", Imbalance(ranks));
   writer.BeginList("ranks");
   for (size_t rank = 0; rank < ranks.size(); ++rank)
@@ -152,10 +154,11 @@ void WriteInspectJson(const InspectReport& report, std::ostream& out) {
   writer.End();
 }
 
-void WritePlanJson(const PlanSummary& plan, std::ostream& out) {
+void WritePlanJson(const PlanSummary& plan, const std::vector<RankTotals>& ranks, std::ostream& out) {
   JsonWriter writer(out);
   writer.Field("schema", "dcpctl.plan/1");
   WritePlanFields(plan, writer);
+  WriteRanks(ranks, writer);
   writer.End();
 }
 
@@ -171,7 +174,7 @@ void WriteConvertJson(const ConvertReport& report, const std::string& source, co
   writer.Field("left_out", report.left_out);
   writer.Field("seconds", report.seconds);
   WritePlanFields(report.plan, writer);
-  if (!report.ranks.empty()) WriteRanks(report.ranks, writer);
+  WriteRanks(report.ranks, writer);
   writer.End();
 }
 

@@ -14,7 +14,8 @@ namespace dcpctl::report {
 void WriteInspectJson(const InspectReport& report, std::ostream& out);
 
 // "dcpctl.plan/1": what a dry run would write.
-void WritePlanJson(const PlanSummary& plan, std::ostream& out);
+// `ranks` where a layout was asked for.
+void WritePlanJson(const PlanSummary& plan, const std::vector<RankTotals>& ranks, std::ostream& out);
 
 // "dcpctl.convert/1": what a run has written.
 void WriteConvertJson(const ConvertReport& report, const std::string& source, const std::string& target,

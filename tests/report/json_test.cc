@@ -115,7 +115,7 @@ TEST(Json, PlanHasTheSchemasFields) {
   plan.bytes_written = 5000;
   plan.steps = 7;
   std::ostringstream out;
-  WritePlanJson(plan, out);
+  WritePlanJson(plan, {}, out);
   EXPECT_EQ(out.str(),
             "{\n"
             "  \"schema\": \"dcpctl.plan/1\",\n"
