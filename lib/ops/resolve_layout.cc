@@ -46,13 +46,14 @@ void NotePerRankState(const std::vector<LayoutEntry>& entries, Findings& notes) 
     if (found && count++ == 0) first = entry.key;
   }
   if (count == 0) return;
-  notes.push_back(
-      {.id = "reshard.per-rank-state",
-       .severity = Severity::kWarning,
-       .key = first,
-       .message = (count == 1 ? std::string("1 entry is") : std::to_string(count) + " entries are") +
-                  " named after a rank, and carried over as they are: state of single ranks is not resharded",
-       .advice = "ranks that were not there before find none; ranks that are gone leave theirs behind"});
+  notes.push_back({.id = "reshard.per-rank-state",
+                   .severity = Severity::kWarning,
+                   .key = first,
+                   .message = (count == 1 ? std::string("1 entry is named after a rank, and carried over as it is")
+                                          : std::to_string(count) +
+                                                " entries are named after a rank, and carried over as they are") +
+                              ": state of single ranks is not resharded",
+                   .advice = "ranks that were not there before find none; ranks that are gone leave theirs behind"});
 }
 
 void NoteFallback(const MeshLayout& layout, const RankLayout& result, Findings& notes) {
