@@ -52,9 +52,9 @@ std::string RenderRanks(const ConvertReport& report, const TextStyle& style) {
   std::vector<size_t> shown(report.ranks.size());
   std::iota(shown.begin(), shown.end(), size_t{0});
   if (shown.size() > kScreenful) {
-    const auto [least, most] =
-        std::minmax_element(report.ranks.begin(), report.ranks.end(),
-                            [](const RankTotals& a, const RankTotals& b) { return a.bytes < b.bytes; });
+    const auto has_less = [](const RankTotals& a, const RankTotals& b) { return a.bytes < b.bytes; };
+    const auto least = std::min_element(report.ranks.begin(), report.ranks.end(), has_less);
+    const auto most = std::max_element(report.ranks.begin(), report.ranks.end(), has_less);
     shown = {static_cast<size_t>(least - report.ranks.begin()), static_cast<size_t>(most - report.ranks.begin())};
   }
   text::Table table({{"RANK", text::Align::kRight}, {"BYTES", text::Align::kRight}, {"PIECES", text::Align::kRight}});

@@ -131,6 +131,15 @@ TEST(Json, PlanHasTheSchemasFields) {
             "}\n");
 }
 
+TEST(Json, PlanOfALayoutHasItsRanks) {
+  std::ostringstream out;
+  WritePlanJson({}, {{.bytes = 300, .pieces = 2}, {.bytes = 100, .pieces = 1}}, out);
+  const json document = json::parse(out.str());
+  EXPECT_EQ(document["imbalance"], 1.5);
+  EXPECT_EQ(document["ranks"],
+            json::parse(R"([{"rank": 0, "bytes": 300, "pieces": 2}, {"rank": 1, "bytes": 100, "pieces": 1}])"));
+}
+
 TEST(Json, ConvertSaysWhatWasWritten) {
   ConvertReport report;
   report.tensors = 3;
