@@ -59,8 +59,9 @@ auto Exists(const std::filesystem::path& target) {
 
 // Folders are judged by what is in them.
 bool BelongsToCheckpoint(const io::DirectoryEntry& entry) {
-  return entry.type == io::FileType::kDirectory || entry.name == dcp::kMetadataName || entry.name == dcp::kUnfinishedMetadataName ||
-         entry.name.ends_with(dcp::kDataSuffix) || dcp::ParseRankMetadataName(entry.name).has_value();
+  return entry.type == io::FileType::kDirectory || entry.name == dcp::kMetadataName ||
+         entry.name == dcp::kUnfinishedMetadataName || entry.name.ends_with(dcp::kDataSuffix) ||
+         dcp::ParseRankMetadataName(entry.name).has_value();
 }
 
 // For a target that has nothing to do with its source.
