@@ -193,7 +193,8 @@ Result<EndRecord> ReadEndRecord(const ByteSource& source, uint64_t base, uint64_
   }
   return EndRecord{.entry_count = fields.entries,
                    .directory_offset = base + fields.directory_pos,
-                   .directory_bytes = fields.directory_bytes};
+                   .directory_bytes = fields.directory_bytes,
+                   .offset = fields.offset};
 }
 
 }  // namespace dcpctl::zip

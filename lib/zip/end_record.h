@@ -12,6 +12,7 @@ struct EndRecord {
   uint64_t entry_count = 0;
   uint64_t directory_offset = 0;  // absolute
   uint64_t directory_bytes = 0;   // the directory ends before the end records
+  uint64_t offset = 0;            // of the first of the end records; they go on to the end of the archive
 };
 
 // Looks at the end of [base, base + length) without a comment first, then with one. Uses the zip64 record

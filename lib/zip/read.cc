@@ -23,6 +23,7 @@ class DirectoryReader {
     DCPCTL_ASSIGN(const EndRecord end, ReadEndRecord(source_, directory_.base, directory_.length));
     directory_.directory_offset = end.directory_offset;
     directory_.directory_bytes = end.directory_bytes;
+    directory_.end_offset = end.offset;
     DCPCTL_TRY(CheckClaims(end));
     DCPCTL_ASSIGN(const std::vector<std::byte> bytes, ReadRange(source_, end.directory_offset, end.directory_bytes));
     DCPCTL_TRY(ReadEntries(bytes, end.entry_count));

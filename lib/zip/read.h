@@ -32,6 +32,7 @@ struct Directory {
   uint64_t length = 0;
   uint64_t directory_offset = 0;
   uint64_t directory_bytes = 0;
+  uint64_t end_offset = 0;        // where the end records begin; they go on to the end of the archive
   std::vector<Entry> entries;     // in the order of the directory
   std::vector<uint32_t> by_name;  // positions in `entries`, sorted by name
 
