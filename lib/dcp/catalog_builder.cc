@@ -205,8 +205,11 @@ uint32_t CatalogBuilder::TransformChain(const std::vector<std::string>& transfor
 
 Result<Catalog> CatalogBuilder::Finish() && {
   SortRecords();
+  is_placed_.assign(records_.size(), false);
   PlaceChunks();
   PlaceObjects();
+  ReportUnused();
+  records_ = {};
   return std::move(catalog_);
 }
 
@@ -238,14 +241,34 @@ void CatalogBuilder::SortRecords() {
   }
 }
 
-const CatalogBuilder::Record* CatalogBuilder::FindRecord(uint32_t entry, DimsView offsets) const {
+const CatalogBuilder::Record* CatalogBuilder::FindRecord(uint32_t entry, DimsView offsets) {
   const auto begin = records_.begin() + static_cast<std::ptrdiff_t>(first_record_of_[entry]);
   const auto end = records_.begin() + static_cast<std::ptrdiff_t>(first_record_of_[entry + 1]);
   const auto found = std::lower_bound(begin, end, offsets, [this](const Record& record, DimsView wanted) {
     return CompareOffsets(record, wanted) < 0;
   });
-  const bool matches = found != end && CompareOffsets(*found, offsets) == 0;
-  return matches ? &*found : nullptr;
+  if (found == end || CompareOffsets(*found, offsets) != 0) return nullptr;
+  for (auto same = found; same != end && CompareOffsets(*same, offsets) == 0; ++same) {
+    is_placed_[static_cast<size_t>(same - records_.begin())] = true;
+    if (same != found) spare_.push_back({.file = same->file, .offset = same->offset, .length = same->length});
+  }
+  return &*found;
+}
+
+void CatalogBuilder::ReportUnused() {
+  for (size_t i = 0; i < records_.size(); ++i) {
+    if (is_placed_[i]) continue;
+    const Record& record = records_[i];
+    catalog_.findings.push_back(
+        {.id = "dcp.record-unused",
+         .severity = Severity::kWarning,
+         .file = catalog_.files[record.file].path,
+         .offset = record.offset,
+         .key = catalog_.KeyOf(catalog_.entries[record.entry]),
+         .message = record.rank == kObjectRank
+                        ? "a storage record is for an object, and the entry is a tensor"
+                        : "a storage record at " + ToString(OffsetsOf(record)) + " belongs to no chunk of the entry"});
+  }
 }
 
 void CatalogBuilder::CountEntry(uint32_t file) { ++catalog_.files[file].entries; }
@@ -310,7 +333,6 @@ void CatalogBuilder::PlaceObjects() {
       ReportMissing(object.key, "object");
     }
   }
-  records_ = {};
 }
 
 }  // namespace dcpctl::dcp

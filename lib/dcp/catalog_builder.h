@@ -15,6 +15,14 @@
 
 namespace dcpctl::dcp {
 
+// A record that the metadata of a later rank has for a chunk or object that an earlier one has too: its bytes belong to
+// the checkpoint, and nobody needs them.
+struct SpareRecord {
+  uint32_t file = 0;  // in the catalog
+  uint64_t offset = 0;
+  uint64_t length = 0;
+};
+
 class CatalogBuilder {
  public:
   // `jobs`: threads for large metadata; 0 is one per core.
@@ -25,8 +33,10 @@ class CatalogBuilder {
   Result<void> Add(pickle::Value root, const std::string& file);
 
   // The catalog, with chunks and objects placed in files. What the metadata promises and does not place is
-  // a finding (dcp.record-missing).
+  // a finding (dcp.record-missing), and so is a record that belongs to nothing (dcp.record-unused).
   Result<Catalog> Finish() &&;
+  // After Finish.
+  [[nodiscard]] const std::vector<SpareRecord>& spare() const { return spare_; }
 
  private:
   struct PendingChunk {
@@ -61,7 +71,8 @@ class CatalogBuilder {
 
   void PlaceChunks();
   void PlaceObjects();
-  const Record* FindRecord(uint32_t entry, DimsView offsets) const;
+  const Record* FindRecord(uint32_t entry, DimsView offsets);
+  void ReportUnused();
   DimsView OffsetsOf(const Record& record) const;
   int CompareOffsets(const Record& record, DimsView offsets) const;
   void SortRecords();
@@ -86,6 +97,8 @@ class CatalogBuilder {
   std::vector<Record> records_;          // sorted by SortRecords
   Dims record_dims_;                     // the pool of their offsets
   std::vector<size_t> first_record_of_;  // by entry, and one past the last
+  std::vector<bool> is_placed_;          // by record
+  std::vector<SpareRecord> spare_;
   unsigned added_ = 0;
 };
 

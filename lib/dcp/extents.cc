@@ -12,6 +12,7 @@
 #include "base/quote.h"
 #include "base/result.h"
 #include "base/window_source.h"
+#include "base/zstd_frames.h"
 #include "base/zstd_stream.h"
 #include "io/file_cache.h"
 #include "pickle/policy.h"
@@ -38,8 +39,8 @@ bool IsZstd(std::string_view descriptor) {
 
 class ExtentSurvey {
  public:
-  ExtentSurvey(io::FileSystem& files, Catalog& catalog, const SurveyOptions& options)
-      : catalog_(catalog), options_(options), cache_(files, PathsOf(catalog)) {}
+  ExtentSurvey(io::FileSystem& files, Catalog& catalog, const SurveyOptions& options, const RecordHooks& hooks)
+      : catalog_(catalog), options_(options), hooks_(hooks), cache_(files, PathsOf(catalog)) {}
 
   Result<void> Run() {
     CollectWork();
@@ -77,7 +78,7 @@ class ExtentSurvey {
     return work_.size() <= kMaxLookedAt;
   }
 
-  // Records that are known to be damaged are left alone, and empty boxes need no bytes.
+  // Records that are known to be damaged are left alone. Empty boxes need no bytes, and are opened for hooks alone.
   void CollectWork() {
     for (const EntryRef entry : catalog_.entries) {
       if (options_.wanted && !options_.wanted(catalog_.KeyOf(entry))) continue;
@@ -89,7 +90,8 @@ class ExtentSurvey {
       const Tensor& tensor = catalog_.tensors[entry.index];
       for (uint64_t c = tensor.first_chunk; c < tensor.first_chunk + tensor.chunk_count; ++c) {
         const Chunk& chunk = catalog_.chunks[c];
-        if (IsThere(chunk) && !IsEmpty(catalog_.BoxOf(tensor, chunk))) work_.push_back({.entry = entry, .chunk = c});
+        const bool needed = hooks_.on_archive || !IsEmpty(catalog_.BoxOf(tensor, chunk));
+        if (needed && IsThere(chunk)) work_.push_back({.entry = entry, .chunk = c});
       }
     }
   }
@@ -102,19 +104,19 @@ class ExtentSurvey {
   }
 
   Result<void> Look(uint64_t index) {
-    const Work& work = work_[index];
-    auto done = work.entry.is_tensor ? LookAtChunk(catalog_.tensors[work.entry.index], catalog_.chunks[work.chunk])
-                                     : LookAtObject(catalog_.objects[work.entry.index]);
+    const bool is_tensor = work_[index].entry.is_tensor;
+    auto done = is_tensor ? LookAtChunk(index) : LookAtObject(index);
     if (done) return {};
     Error error = std::move(done).error();
     if (error.kind() == ErrorKind::kCancelled || error.kind() == ErrorKind::kInternal ||
         (error.kind() == ErrorKind::kMismatch && !only_objects_))
       return Fail(std::move(error));
-    if (!only_objects_) AddDamage(index, std::move(error));
+    const bool unsupported = error.kind() == ErrorKind::kUnsupported;
+    if (!only_objects_) AddDamage(index, unsupported ? "dcp.record-unsupported" : "dcp.record-damaged", error);
     return {};
   }
 
-  void AddDamage(uint64_t index, Error error) {
+  void AddDamage(uint64_t index, const char* id, Error error) {
     const Work& work = work_[index];
     if (work.entry.is_tensor) {
       error = std::move(error).In(
@@ -123,7 +125,7 @@ class ExtentSurvey {
     const uint32_t file =
         work.entry.is_tensor ? catalog_.chunks[work.chunk].file : catalog_.objects[work.entry.index].file;
     const std::lock_guard lock(mutex_);
-    damage_.emplace_back(index, Finding{.id = "dcp.record-damaged",
+    damage_.emplace_back(index, Finding{.id = id,
                                         .severity = Severity::kError,
                                         .file = catalog_.files[file].path,
                                         .offset = error.place().offset,
@@ -132,46 +134,101 @@ class ExtentSurvey {
                                         .advice = error.advice()});
   }
 
-  // Calls `look(source, base, length)` on the archive that a record is, decoded if need be.
+  // Calls `look(source, archive)` on the archive that a record is, decoded if need be.
   template <typename Record, typename Fn>
-  Result<void> WithArchive(const Record& record, uint64_t max_decoded, const Fn& look) {
+  Result<void> WithArchive(uint64_t index, const Record& record, uint64_t max_decoded, const Fn& look) {
     DCPCTL_ASSIGN(const auto file, cache_.Open(record.file));
     if (record.transforms == 0) {
       DCPCTL_ASSIGN(const WindowSource window, WindowSource::Read(*file, record.offset, record.length));
-      return look(window, record.offset, record.length);
+      return Open(index, record, window, {record.offset, record.length}, look);
     }
+    if (!hooks_.decode) return CheckZstdFrames(*file, record.offset, record.length);
     EdgeSource decoded(file->name(), std::max(EdgeSource::kDefaultEdgeBytes, std::min(max_decoded, kObjectEdge)));
     DCPCTL_TRY(DecodeZstd(*file, record.offset, record.length, max_decoded,
                           [&](std::span<const std::byte> bytes) -> Result<void> {
                             decoded.Append(bytes);
                             return {};
                           }));
-    return look(decoded, 0, decoded.size());
+    return Open(index, record, decoded, {0, decoded.size()}, look);
   }
 
-  Result<void> LookAtChunk(const Tensor& tensor, Chunk& chunk) {
+  struct Range {
+    uint64_t offset;
+    uint64_t length;
+  };
+  template <typename Record, typename Fn>
+  Result<void> Open(uint64_t index, const Record& record, const ByteSource& source, Range range, const Fn& look) {
+    DCPCTL_ASSIGN(const torch::Archive archive,
+                  torch::OpenArchive(source, range.offset, range.length, options_.limits));
+    const bool checked = static_cast<bool>(hooks_.on_archive);
+    if (checked) {
+      hooks_.on_archive(work_[index].entry, record.file, source, archive.directory, record.transforms != 0);
+    }
+    // Conversions carry objects on, and take of the pickle of a tensor only the tensor; who checks wants to know all.
+    // Who only looks may look at anything.
+    const bool is_carried_on = !work_[index].entry.is_tensor && !only_objects_;
+    if (checked || is_carried_on) {
+      auto names = pickle::CheckGlobals(archive.document, source.name(), options_.allow_globals);
+      if (!names) {
+        AddDamage(index, "dcp.refused-name", std::move(names).error());
+        return {};
+      }
+    }
+    return look(source, archive);
+  }
+
+  Result<void> LookAtChunk(uint64_t index) {
+    const Work& work = work_[index];
+    const Tensor& tensor = catalog_.tensors[work.entry.index];
+    const Chunk& chunk = catalog_.chunks[work.chunk];
     const auto numel = Numel(catalog_.BoxOf(tensor, chunk).sizes);
     const auto bytes = numel ? CheckedMul(*numel, ItemBytes(tensor.dtype)) : std::nullopt;
     const auto most = bytes ? CheckedAdd(*bytes, kArchiveRoom) : std::nullopt;
     if (!most) return Fail(ErrorKind::kCorrupt, "chunk has more than 2^64 bytes");
-    return WithArchive(chunk, *most, [&](const ByteSource& source, uint64_t base, uint64_t length) {
-      return ReadTensor(tensor, chunk, source, base, length);
+    return WithArchive(index, chunk, *most, [&](const ByteSource& source, const torch::Archive& archive) {
+      if (!MayBeTensor(index, archive, source)) return Result<void>();
+      return numel == uint64_t{0} ? ReadEmpty(index, source, archive) : ReadTensor(index, source, archive);
     });
   }
 
-  Result<void> ReadTensor(const Tensor& tensor, Chunk& chunk, const ByteSource& source, uint64_t base,
-                          uint64_t length) {
-    DCPCTL_ASSIGN(const torch::Archive archive, torch::OpenArchive(source, base, length, options_.limits));
+  // What another package made may well be a tensor; a number or a list is none.
+  bool MayBeTensor(uint64_t index, const torch::Archive& archive, const ByteSource& source) {
+    const pickle::Value root = archive.document.root();
+    if (root.Is(pickle::Kind::kObject)) return true;
+    AddDamage(index, "dcp.record-differs",
+              Error(ErrorKind::kCorrupt, Place{source.name(), catalog_.chunks[work_[index].chunk].offset},
+                    "the stored value is of type " + pickle::TypeName(root) + ", expected a tensor"));
+    return false;
+  }
+
+  // Whether the stored tensor is the one that the metadata promises; if not, that is a finding.
+  bool Agrees(uint64_t index, const torch::TensorValue& value, const ByteSource& source) {
+    const Tensor& tensor = catalog_.tensors[work_[index].entry.index];
+    const Chunk& chunk = catalog_.chunks[work_[index].chunk];
+    const DimsView sizes = catalog_.BoxOf(tensor, chunk).sizes;
+    const bool agrees =
+        value.dtype == tensor.dtype && std::equal(sizes.begin(), sizes.end(), value.shape.begin(), value.shape.end());
+    if (agrees) return true;
+    AddDamage(index, "dcp.record-differs",
+              Error(ErrorKind::kCorrupt, Place{source.name(), chunk.offset},
+                    "the stored tensor is " + std::string(Name(value.dtype)) + " " + ToString(DimsView(value.shape)) +
+                        ", expected " + std::string(Name(tensor.dtype)) + " " + ToString(sizes)));
+    return false;
+  }
+
+  // Its storage may be missing, and nobody asks for it.
+  Result<void> ReadEmpty(uint64_t index, const ByteSource& source, const torch::Archive& archive) {
+    DCPCTL_ASSIGN(const torch::TensorValue value, torch::ReadPlainTensor(archive.document.root(), source.name()));
+    Agrees(index, value, source);
+    return {};
+  }
+
+  Result<void> ReadTensor(uint64_t index, const ByteSource& source, const torch::Archive& archive) {
+    const Tensor& tensor = catalog_.tensors[work_[index].entry.index];
+    Chunk& chunk = catalog_.chunks[work_[index].chunk];
     const torch::ArchiveStorages storages(source, archive);
     DCPCTL_ASSIGN(const torch::LocatedTensor located, torch::LocateTensor(storages, archive.document.root()));
-    const DimsView sizes = catalog_.BoxOf(tensor, chunk).sizes;
-    if (located.value.dtype != tensor.dtype ||
-        !std::equal(sizes.begin(), sizes.end(), located.value.shape.begin(), located.value.shape.end())) {
-      return Fail(Place{source.name(), chunk.offset}, ErrorKind::kCorrupt,
-                  "the stored tensor is " + std::string(Name(located.value.dtype)) + " " +
-                      ToString(DimsView(located.value.shape)) + ", expected " + std::string(Name(tensor.dtype)) + " " +
-                      ToString(sizes));
-    }
+    if (!Agrees(index, located.value, source)) return {};
     chunk.stored = located.stored;
     if (chunk.transforms != 0) {
       if (chunk.stored.codec != Codec::kNone)
@@ -195,25 +252,25 @@ class ExtentSurvey {
     return {};
   }
 
-  Result<void> LookAtObject(Object& object) {
-    return WithArchive(
-        object, only_objects_ ? kMaxLookedAtBytes : options_.limits.object_bytes,
-        [&](const ByteSource& source, uint64_t base, uint64_t length) -> Result<void> {
-          DCPCTL_ASSIGN(const torch::Archive archive, torch::OpenArchive(source, base, length, options_.limits));
-          // Who only looks may look at anything; what is carried on is checked.
-          if (!only_objects_) DCPCTL_TRY(pickle::CheckGlobals(archive.document, source.name(), options_.allow_globals));
-          const torch::ArchiveStorages storages(source, archive);
-          DCPCTL_ASSIGN(const auto value, torch::CopyObject(storages, archive.document.root(), options_.limits));
-          for (ObjectStorage& storage : value->storages) DCPCTL_TRY(PutIntoRecord(object, storage));
-          object.value = value;
-          return {};
-        });
+  Result<void> LookAtObject(uint64_t index) {
+    const Work& work = work_[index];
+    Object& object = catalog_.objects[work.entry.index];
+    return WithArchive(index, object, only_objects_ ? kMaxLookedAtBytes : options_.limits.object_bytes,
+                       [&](const ByteSource& source, const torch::Archive& archive) -> Result<void> {
+                         const torch::ArchiveStorages storages(source, archive);
+                         DCPCTL_ASSIGN(const auto value,
+                                       torch::CopyObject(storages, archive.document.root(), options_.limits));
+                         for (ObjectStorage& storage : value->storages) DCPCTL_TRY(PutIntoRecord(object, storage));
+                         object.value = value;
+                         return {};
+                       });
   }
 
   static constexpr uint64_t kObjectEdge = uint64_t{64} << 20;
 
   Catalog& catalog_;
   const SurveyOptions& options_;
+  const RecordHooks& hooks_;
   const bool only_objects_ = options_.depth == SurveyDepth::kObjects;
   io::FileCache cache_;
   std::vector<Work> work_;
@@ -227,8 +284,9 @@ bool CanDecode(const std::vector<std::string>& transforms) {
   return transforms.empty() || (transforms.size() == 1 && IsZstd(transforms[0]));
 }
 
-Result<void> SurveyExtents(io::FileSystem& files, Catalog& catalog, const SurveyOptions& options) {
-  return ExtentSurvey(files, catalog, options).Run();
+Result<void> SurveyExtents(io::FileSystem& files, Catalog& catalog, const SurveyOptions& options,
+                           const RecordHooks& hooks) {
+  return ExtentSurvey(files, catalog, options, hooks).Run();
 }
 
 }  // namespace dcpctl::dcp

@@ -1,6 +1,8 @@
 #include "dcp/survey.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -48,8 +50,9 @@ Result<void> ReadWhole(const ByteSource& file, std::span<std::byte> bytes, const
 
 class DirectorySurvey {
  public:
-  DirectorySurvey(io::FileSystem& files, const std::filesystem::path& root, const SurveyOptions& options)
-      : files_(files), root_(root), options_(options), builder_(options.limits, options.jobs) {}
+  DirectorySurvey(io::FileSystem& files, const std::filesystem::path& root, const SurveyOptions& options,
+                  const SurveyHooks& hooks)
+      : files_(files), root_(root), options_(options), hooks_(hooks), builder_(options.limits, options.jobs) {}
 
   Result<Catalog> Run() {
     DCPCTL_ASSIGN(const std::vector<MetadataFile> metadata, FindMetadata(files_, root_));
@@ -57,6 +60,9 @@ class DirectorySurvey {
       return Fail(Place{.file = root_.string()}, ErrorKind::kNotFound, "no .metadata in this directory");
     for (const MetadataFile& file : metadata) DCPCTL_TRY(ReadMetadataFile(file));
     DCPCTL_ASSIGN(catalog_, std::move(builder_).Finish());
+    if (hooks_.on_spare) {
+      for (const SpareRecord& record : builder_.spare()) hooks_.on_spare(record);
+    }
     catalog_.format = Format::kDcp;
     catalog_.root = root_;
     DescribeMetadata(metadata);
@@ -64,7 +70,7 @@ class DirectorySurvey {
     ReportRecords();
     DCPCTL_TRY(AddUnreferencedFiles());
     for (SourceFile& file : metadata_files_) catalog_.files.push_back(std::move(file));
-    if (options_.depth != SurveyDepth::kMetadata) DCPCTL_TRY(SurveyExtents(files_, catalog_, options_));
+    if (options_.depth != SurveyDepth::kMetadata) DCPCTL_TRY(SurveyExtents(files_, catalog_, options_, hooks_.records));
     return std::move(catalog_);
   }
 
@@ -119,7 +125,11 @@ class DirectorySurvey {
         file.missing = true;
         continue;
       }
-      if (!opened) return Fail(std::move(opened).error());
+      if (!opened) {  // nothing of it is looked at
+        file.missing = true;
+        unreadable_.emplace(file.path, std::move(opened).error());
+        continue;
+      }
       file.bytes = (*opened)->size();
       file.mtime_ns = (*opened)->info().mtime_ns;
     }
@@ -144,7 +154,14 @@ class DirectorySurvey {
   void CheckPlace(const std::string& key, uint32_t file_index, uint64_t offset, uint64_t length) {
     const SourceFile& file = catalog_.files[file_index];
     const auto end = CheckedAdd(offset, length);
-    if (file.missing) {
+    if (const auto unreadable = unreadable_.find(file.path); unreadable != unreadable_.end()) {
+      AddFinding({.id = "file.unreadable",
+                  .severity = Severity::kError,
+                  .file = file.path,
+                  .key = key,
+                  .message = unreadable->second.Text(),
+                  .advice = unreadable->second.advice()});
+    } else if (file.missing) {
       AddFinding({.id = "dcp.file-missing",
                   .severity = Severity::kError,
                   .file = file.path,
@@ -210,17 +227,19 @@ class DirectorySurvey {
   io::FileSystem& files_;
   const std::filesystem::path& root_;
   const SurveyOptions& options_;
+  const SurveyHooks& hooks_;
   CatalogBuilder builder_;
   Catalog catalog_;
   std::vector<SourceFile> metadata_files_;
+  std::map<std::string, Error, std::less<>> unreadable_;  // by path
   uint64_t catalog_bytes_ = 0;
 };
 
 }  // namespace
 
-Result<Catalog> SurveyDirectory(io::FileSystem& files, const std::filesystem::path& root,
-                                const SurveyOptions& options) {
-  return DirectorySurvey(files, root, options).Run();
+Result<Catalog> SurveyDirectory(io::FileSystem& files, const std::filesystem::path& root, const SurveyOptions& options,
+                                const SurveyHooks& hooks) {
+  return DirectorySurvey(files, root, options, hooks).Run();
 }
 
 }  // namespace dcpctl::dcp

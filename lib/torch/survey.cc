@@ -249,7 +249,8 @@ class TorchSurvey {
   }
 
   void AddDamage(const std::string& key, const Error& error) {
-    AddFinding("torch.damaged-entry", Severity::kError, key, error);
+    const bool unsupported = error.kind() == ErrorKind::kUnsupported;
+    AddFinding(unsupported ? "torch.unsupported-entry" : "torch.damaged-entry", Severity::kError, key, error);
   }
 
   void AddFinding(const char* id, Severity severity, const std::string& key, const Error& error) {

@@ -131,6 +131,35 @@ TEST(CatalogBuilder, ReportsWhatHasNoRecord) {  // C12
   EXPECT_THAT(Places(catalog, "w"), ElementsAre("__0_0.distcp+0", "nowhere"));
 }
 
+TEST(CatalogBuilder, ReportsRecordsOfNoChunk) {
+  SampleMetadata sample;
+  sample.AddTensor("w", "float32", {4}, {{{0}, {4}}});
+  sample.AddRecord({.key = "w", .offsets = Ints{0}});
+  sample.AddRecord({.key = "w", .offsets = Ints{2}, .offset = 9});
+  const Catalog catalog = CatalogOf({&sample});
+  EXPECT_THAT(FindingIds(catalog), ElementsAre("dcp.record-unused w"));
+  EXPECT_EQ(catalog.findings[0].offset, 9U);
+  EXPECT_THAT(catalog.findings[0].message, HasSubstr("at [2] belongs to no chunk"));
+}
+
+TEST(CatalogBuilder, TellsOfCopiesThatLaterRanksHave) {  // C17
+  CatalogBuilder builder({});
+  for (const char* file : {"__0_0.distcp", "__1_0.distcp"}) {
+    SampleMetadata sample;
+    sample.AddTensor("replica", "float32", {1}, {{{0}, {1}}});
+    sample.AddObject("epoch");
+    sample.AddRecord({.key = "replica", .offsets = Ints{0}, .path = file, .offset = 5, .length = 7});
+    sample.AddRecord({.key = "epoch", .offsets = {}, .path = file, .offset = 12, .length = 3});
+    Value(builder.Add(sample.Finish(), "metadata"));
+  }
+  const Catalog catalog = Value(std::move(builder).Finish());
+  ASSERT_EQ(builder.spare().size(), 2U);
+  EXPECT_EQ(catalog.files[builder.spare()[0].file].path, "__1_0.distcp");
+  EXPECT_EQ(builder.spare()[0].offset, 5U);
+  EXPECT_EQ(builder.spare()[1].length, 3U);
+  EXPECT_THAT(catalog.findings, IsEmpty());
+}
+
 TEST(CatalogBuilder, ScalarsAndObjectsAreToldApartFromOffsets) {  // C56
   SampleMetadata sample;
   sample.AddTensor("step", "float32", {}, {{{}, {}}});

@@ -21,6 +21,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const char* const kRoot = "/ckpt";
+const char* const kDamaged = "dcp.record-damaged";
+const char* const kDiffers = "dcp.record-differs";
 
 Catalog Look(SampleCheckpoint& sample, MemoryFileSystem& files, const SurveyOptions& options = {}) {
   sample.PutOn(files, kRoot);
@@ -28,14 +30,14 @@ Catalog Look(SampleCheckpoint& sample, MemoryFileSystem& files, const SurveyOpti
 }
 
 // The one finding of a checkpoint whose "w", float32 [2, 3], is `record`.
-std::string DamageOf(const std::string& record, const Ints& shape = {2, 3}, const std::string& dtype = "float32") {
+std::string DamageOf(const std::string& record, const Ints& shape = {2, 3}, const std::string& id = kDamaged) {
   MemoryFileSystem files;
   SampleCheckpoint sample;
-  sample.AddRaw("w", dtype, shape, record);
+  sample.AddRaw("w", "float32", shape, record);
   const Catalog catalog = Look(sample, files);
   if (catalog.findings.size() != 1) return std::to_string(catalog.findings.size()) + " findings";
   const Finding& finding = catalog.findings[0];
-  EXPECT_EQ(finding.id, "dcp.record-damaged");
+  EXPECT_EQ(finding.id, id);
   EXPECT_EQ(finding.severity, Severity::kError);
   EXPECT_EQ(finding.key, "w");
   EXPECT_EQ(finding.file, "__0_0.distcp");
@@ -72,11 +74,11 @@ TEST(Extents, HonoursViewsOfALargerStorage) {  // C61
 }
 
 TEST(Extents, RecordsThatAreAnotherTensorAreDamage) {  // C12, C51
-  EXPECT_EQ(DamageOf(TensorRecord({3, 2}, Floats(6))),
+  EXPECT_EQ(DamageOf(TensorRecord({3, 2}, Floats(6)), {2, 3}, kDiffers),
             "the stored tensor is float32 [3, 2], expected float32 [2, 3] (chunk [0:2, 0:3])");
-  EXPECT_EQ(DamageOf(TensorRecord({2, 3}, Floats(6), "IntStorage")),
+  EXPECT_EQ(DamageOf(TensorRecord({2, 3}, Floats(6), "IntStorage"), {2, 3}, kDiffers),
             "the stored tensor is int32 [2, 3], expected float32 [2, 3] (chunk [0:2, 0:3])");
-  EXPECT_EQ(DamageOf(TensorRecord({6}, Floats(6))),
+  EXPECT_EQ(DamageOf(TensorRecord({6}, Floats(6)), {2, 3}, kDiffers),
             "the stored tensor is float32 [6], expected float32 [2, 3] (chunk [0:2, 0:3])");
 }
 
@@ -90,9 +92,11 @@ TEST(Extents, StoragesThatAreTooSmallAreDamage) {  // C47
 
 TEST(Extents, OtherValuesAreNamed) {  // C54
   pickle::Document document;
-  EXPECT_THAT(DamageOf(torch::SaveTorch(torch::MakeCall(document, "acme_quant", "rebuild", {document.Int(1)}), {})),
+  EXPECT_THAT(DamageOf(torch::SaveTorch(torch::MakeCall(document, "acme_quant", "rebuild", {document.Int(1)}), {}),
+                       {2, 3}, "dcp.record-unsupported"),
               HasSubstr("\"acme_quant.rebuild\""));
-  EXPECT_NE(DamageOf(torch::SaveTorch(document.Int(1), {})), "0 findings");
+  EXPECT_EQ(DamageOf(torch::SaveTorch(document.Int(1), {}), {2, 3}, kDiffers),
+            "the stored value is of type int, expected a tensor (chunk [0:2, 0:3])");
 }
 
 TEST(Extents, BytesThatAreNoArchiveAreDamage) {
@@ -156,6 +160,46 @@ TEST(Extents, KnowsVersionsOfZstd) {
   EXPECT_FALSE(CanDecode({"com.acme.seal/1"}));
 }
 
+// Who checks gets every archive, also of boxes that hold nothing, and need not wait for decoders.
+TEST(Extents, HooksSeeEveryArchive) {
+  MemoryFileSystem files;
+  SampleCheckpoint sample;
+  sample.AddTensor("w", {"w"}, {2});
+  sample.AddTensor("empty", {"empty"}, {0, 3});
+  sample.AddTensor("packed", {"packed"}, {4}, 0, {{.offsets = {0}, .sizes = {4}, .zstd = true}});
+  sample.AddInt("step", {"step"}, 1);
+  sample.PutOn(files, kRoot);
+  for (const bool decode : {false, true}) {
+    std::vector<std::string> seen;
+    const RecordHooks hooks{
+        .on_archive =
+            [&](EntryRef entry, uint32_t file, const ByteSource&, const zip::Directory& directory, bool decoded) {
+              EXPECT_EQ(file, 0U);
+              EXPECT_FALSE(directory.entries.empty());
+              seen.push_back((entry.is_tensor ? "tensor " : "object ") + std::to_string(entry.index) +
+                             (decoded ? " decoded" : ""));
+            },
+        .decode = decode};
+    const Catalog catalog = test::Value(SurveyDirectory(files, kRoot, {.jobs = 1}, {.records = hooks}));
+    EXPECT_THAT(catalog.findings, IsEmpty());
+    EXPECT_EQ(catalog.chunks[2].surveyed, decode);
+    std::vector<std::string> expected = {"tensor 0", "tensor 1", "object 0"};
+    if (decode) expected.insert(expected.begin() + 2, "tensor 2 decoded");
+    EXPECT_EQ(seen, expected);
+  }
+}
+
+TEST(Extents, HooksFindCutStreamsWithoutDecoding) {
+  const std::string packed = CompressZstd(TensorRecord({4}, Floats(4)));
+  MemoryFileSystem files;
+  SampleCheckpoint sample;
+  sample.AddRaw("w", "float32", {4}, packed.substr(0, packed.size() - 1), {"stream.zstd/1"});
+  sample.PutOn(files, kRoot);
+  const Catalog catalog = test::Value(SurveyDirectory(files, kRoot, {}, {.records = {.decode = false}}));
+  ASSERT_EQ(catalog.findings.size(), 1U);
+  EXPECT_THAT(catalog.findings[0].message, HasSubstr("zstd frame is cut off"));
+}
+
 TEST(Extents, RefusesObjectsThatCallOut) {  // C31
   const auto attack = [](pickle::Document& d) { return d.Call(d.Global("os", "system"), {d.String("true")}); };
   MemoryFileSystem files;
@@ -163,6 +207,7 @@ TEST(Extents, RefusesObjectsThatCallOut) {  // C31
   sample.AddObject("evil", {"evil"}, attack);
   const Catalog catalog = Look(sample, files);
   ASSERT_EQ(catalog.findings.size(), 1U);
+  EXPECT_EQ(catalog.findings[0].id, "dcp.refused-name");
   EXPECT_THAT(catalog.findings[0].message, HasSubstr("os.system"));
   EXPECT_FALSE(catalog.objects[0].value);
   SampleCheckpoint again;
