@@ -61,7 +61,6 @@ Result<SelectedSource> OpenSelected(io::FileSystem& files, const std::filesystem
   }
   DropFindingsOfOthers(opened.catalog, opened.selected);
   if (options.skip_damaged) {
-    Announce(options.run, "check");
     DCPCTL_TRY(check::CheckPayloads(files, opened.catalog, opened.selected, options.run, opened.catalog.findings));
   }
   DCPCTL_ASSIGN(opened.left_out, HandleDamage(opened.catalog, options.skip_damaged, opened.selected));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/crc32.h"
 #include "dcp/sample_checkpoint.h"
 #include "dcp/survey.h"
 #include "support/memory_file_system.h"
@@ -51,7 +52,7 @@ class Payload : public testing::Test {
 
   std::vector<std::string> Check() {
     findings_.clear();
-    test::Value(CheckPayloads(files_, catalog_, selected_, {}, findings_));
+    totals_ = test::Value(CheckPayloads(files_, catalog_, selected_, {}, findings_, loose_));
     std::vector<std::string> texts;
     for (const Finding& finding : findings_) {
       EXPECT_EQ(finding.severity, Severity::kError);
@@ -65,7 +66,9 @@ class Payload : public testing::Test {
   dcp::SampleCheckpoint sample_;
   Catalog catalog_;
   std::vector<bool> selected_;
+  std::vector<LooseRecord> loose_;
   Findings findings_;
+  ChecksumTotals totals_;
 };
 
 TEST_F(Payload, GoodBytesHaveNoFindings) { EXPECT_THAT(Check(), IsEmpty()); }
@@ -129,6 +132,50 @@ TEST_F(Payload, ReportsAllDamageInOrder) {
   Damage(catalog_.chunks[1].stored.offset);
   Damage(catalog_.chunks[0].stored.offset);
   EXPECT_THAT(Check(), ElementsAre("payload.crc w", "payload.crc w", "payload.crc ema"));
+}
+
+// Entries may share a storage, as views in torch.save files do.
+TEST_F(Payload, ReadsSharedStoragesOnceAndNamesAllThatShare) {
+  catalog_.chunks[1].stored = catalog_.chunks[0].stored;
+  catalog_.chunks[2].stored = catalog_.chunks[0].stored;
+  catalog_.chunks[2].offset = catalog_.chunks[0].offset;
+  EXPECT_THAT(Check(), IsEmpty());
+  EXPECT_EQ(totals_.records, 2U);
+  EXPECT_EQ(totals_.bytes, 8U + 12U);
+  Damage(catalog_.chunks[0].stored.offset);
+  EXPECT_THAT(Check(), ElementsAre("payload.crc w", "payload.crc packed"));
+}
+
+TEST_F(Payload, ReadsLooseRecordsThatNoEntryHas) {
+  const StoredTensor stored = catalog_.chunks[0].stored;
+  loose_ = {{.file = 0, .entry = 0, .stored = stored}};
+  EXPECT_THAT(Check(), IsEmpty());
+  EXPECT_EQ(totals_.records, 4U);
+  selected_.assign(selected_.size(), false);
+  loose_[0].entry = -1;
+  Damage(stored.offset);
+  EXPECT_THAT(Check(), ElementsAre("payload.crc "));
+  EXPECT_EQ(totals_.records, 1U);
+}
+
+// In pieces, by several threads, with little memory.
+TEST(PayloadOfALargeStorage, IsTheCrcOfTheWhole) {
+  MemoryFileSystem files;
+  std::string bytes = dcp::Floats(5'000'000);
+  files.Put("/m", bytes);
+  Catalog catalog;
+  catalog.root = "/m";
+  catalog.files = {{.path = "", .bytes = bytes.size(), .mtime_ns = test::Value(files.Stat("/m")).mtime_ns}};
+  const StoredTensor stored{.bytes = bytes.size(), .crc = Crc32(test::BytesOf(bytes)), .crc_known = true};
+  for (const uint64_t memory : {uint64_t{1}, uint64_t{100'000}, uint64_t{1} << 30}) {
+    Findings findings;
+    const std::vector<LooseRecord> loose = {{.file = 0, .entry = -1, .stored = stored}};
+    const auto totals =
+        test::Value(CheckPayloads(files, catalog, {}, {.jobs = 3, .memory_bytes = memory}, findings, loose));
+    EXPECT_THAT(findings, IsEmpty());
+    EXPECT_EQ(totals.bytes, bytes.size());
+    EXPECT_EQ(totals.unknown, 0U);
+  }
 }
 
 TEST_F(Payload, StopsWhenAsked) {
