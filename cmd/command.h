@@ -49,6 +49,7 @@ extern const CommandInfo kDcpToTorch;
 extern const CommandInfo kInspect;
 extern const CommandInfo kReshard;
 extern const CommandInfo kTorchToDcp;
+extern const CommandInfo kVerify;
 
 // Runs a whole command line, program name left out, and prints its error if it has one. 130 when it was
 // stopped through the console.

@@ -73,9 +73,13 @@ void AddOutputGroup(CLI::App& app, RunOptions& run) {
   AddFlag(app, "--dry-run", run.dry_run, kDryRunHelp)->group("Output");
 }
 
-void AddRunGroup(CLI::App& app, RunOptions& run) {
+void AddReadGroup(CLI::App& app, RunOptions& run) {
   AddNumber(app, "-j,--jobs", run.jobs, kMostJobs, kJobsHelp)->group("Run");
   AddSize(app, "--memory", run.memory_bytes, kMemoryHelp)->group("Run");
+}
+
+void AddRunGroup(CLI::App& app, RunOptions& run) {
+  AddReadGroup(app, run);
   AddDevice(app, "--device", run.device, kDeviceHelp)->group("Run");
   AddChoice<Reflink>(app, "--reflink", run.reflink,
                      {{"auto", Reflink::kAuto}, {"always", Reflink::kAlways}, {"never", Reflink::kNever}}, kReflinkHelp)

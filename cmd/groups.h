@@ -24,7 +24,9 @@ void AddSelectionGroup(CLI::App& app, Selection& selection);
 void AddPrefixOptions(CLI::App& app, Selection& selection);
 // --force, --dry-run.
 void AddOutputGroup(CLI::App& app, RunOptions& run);
-// --jobs, --memory, --device, --reflink.
+// --jobs, --memory: all that there is to say about reading.
+void AddReadGroup(CLI::App& app, RunOptions& run);
+// The same, and --device, --reflink.
 void AddRunGroup(CLI::App& app, RunOptions& run);
 // --json, --quiet, --verbose, --progress, --color, --help.
 void AddReportGroup(CLI::App& app, ReportOptions& report);

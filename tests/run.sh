@@ -135,7 +135,7 @@ check_scripts() {
 }
 
 check_manual() {
-  for page in man/*.[15]; do
+  for page in man/*.[157]; do
     if [ -f "$page" ]; then check "mandoc $page" mandoc -T lint -W warning "$page"; fi
   done
 }

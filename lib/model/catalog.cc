@@ -1,8 +1,12 @@
 #include "dcpctl/catalog.h"
 
+#include "dcpctl/verify.h"
+
 namespace dcpctl {
 
 std::string_view Name(Format format) { return format == Format::kDcp ? "dcp" : "torch"; }
+
+std::string_view Name(VerifyLevel level) { return level == VerifyLevel::kPayload ? "payload" : "structure"; }
 
 std::string_view Name(Severity severity) {
   switch (severity) {

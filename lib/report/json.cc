@@ -100,6 +100,24 @@ Json ForeignNameJson(const ForeignName& foreign) {
   return json;
 }
 
+Json TotalsJson(const VerifyTotals& totals) {
+  return {{"tensors", totals.tensors},
+          {"objects", totals.objects},
+          {"chunks", totals.chunks},
+          {"bytes", totals.bytes},
+          {"files", totals.files},
+          {"file_bytes", totals.file_bytes},
+          {"used_bytes", totals.used_bytes},
+          {"padding_bytes", totals.padding_bytes},
+          {"orphan_bytes", totals.orphan_bytes},
+          {"checked_storages", totals.checked_storages},
+          {"checked_bytes", totals.checked_bytes},
+          {"unknown_checksums", totals.unknown_checksums},
+          {"errors", totals.errors},
+          {"warnings", totals.warnings},
+          {"notes", totals.notes}};
+}
+
 void WritePlanFields(const PlanSummary& plan, JsonWriter& writer) {
   writer.BeginList("outputs");
   for (const PlanOutput& output : plan.outputs) writer.Item({{"path", output.path}, {"bytes", output.bytes}});
@@ -151,6 +169,18 @@ void WriteInspectJson(const InspectReport& report, std::ostream& out) {
   for (const SourceFile& file : catalog.files) writer.Item(FileJson(file));
   writer.EndList();
   WriteFindings(catalog.findings, writer);
+  writer.End();
+}
+
+void WriteVerifyJson(const VerifyReport& report, std::ostream& out) {
+  JsonWriter writer(out);
+  writer.Field("schema", "dcpctl.verify/1");
+  writer.Field("path", report.path.string());
+  writer.Field("format", Name(report.format));
+  writer.Field("level", Name(report.level));
+  writer.Field("ok", report.ok);
+  writer.Field("totals", TotalsJson(report.totals));
+  WriteFindings(report.findings, writer);
   writer.End();
 }
 

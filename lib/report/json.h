@@ -7,11 +7,15 @@
 
 #include "dcpctl/convert.h"
 #include "dcpctl/inspect.h"
+#include "dcpctl/verify.h"
 
 namespace dcpctl::report {
 
 // "dcpctl.inspect/1". With an entry asked for, `entries` holds that one only, and its value.
 void WriteInspectJson(const InspectReport& report, std::ostream& out);
+
+// "dcpctl.verify/1".
+void WriteVerifyJson(const VerifyReport& report, std::ostream& out);
 
 // "dcpctl.plan/1": what a dry run would write.
 // `ranks` where a layout was asked for.
