@@ -1,6 +1,7 @@
 #include "check/coverage.h"
 
 #include <string>
+#include <unordered_set>
 
 #include "base/checked.h"
 #include "model/coverage.h"
@@ -31,10 +32,21 @@ Finding Describe(const Catalog& catalog, const Tensor& tensor, const Coverage& c
   return finding;
 }
 
+// Of entries whose list of chunks could not be read.
+std::unordered_set<std::string> KeysWithoutChunks(const Findings& findings) {
+  std::unordered_set<std::string> keys;
+  for (const Finding& finding : findings) {
+    if (finding.id == "dcp.entry-damaged" || finding.id == "dcp.entry-unsupported") keys.insert(finding.key);
+  }
+  return keys;
+}
+
 }  // namespace
 
 void CheckChunkCoverage(const Catalog& catalog, Findings& findings) {
+  const std::unordered_set<std::string> unknown = KeysWithoutChunks(findings);
   for (const Tensor& tensor : catalog.tensors) {
+    if (unknown.contains(tensor.key)) continue;
     const auto numel = Numel(tensor.shape);
     if (!numel || !CheckedMul(*numel, ItemBytes(tensor.dtype)) || *numel * ItemBytes(tensor.dtype) > INT64_MAX) {
       findings.push_back({.id = "dcp.shape-overflow",

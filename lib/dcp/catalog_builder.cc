@@ -1,7 +1,10 @@
 #include "dcp/catalog_builder.h"
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <numeric>
+#include <utility>
 
 #include "base/parallel.h"
 #include "base/quote.h"
@@ -21,6 +24,14 @@ constexpr size_t kWorthAThread = 10'000;
 // Room that is made ahead of need; what a pickle claims beyond it is made as it comes.
 constexpr size_t kMostReserved = size_t{16} << 20;
 
+// Whose record it is; empty when that can't be read either.
+std::string KeyOfIndex(Value index) {
+  std::array fields = {pickle::Field{"fqn"}};
+  index.ReadFields(fields);
+  const bool is_key = fields[0].value && fields[0].value->Is(Kind::kString);
+  return is_key ? std::string(fields[0].value->AsText()) : std::string();
+}
+
 }  // namespace
 
 Result<void> CatalogBuilder::Add(Value root, const std::string& file) {
@@ -33,10 +44,37 @@ Result<void> CatalogBuilder::Add(Value root, const std::string& file) {
   DCPCTL_TRY(AddEntries(metadata, file, lists));
   // The two large halves, which share nothing but what is only read.
   const bool large = metadata.storage_data.size() >= kWorthAThread;
+  Findings of_chunks;
   DCPCTL_TRY(ParallelFor(2, large ? jobs_ : 1, {}, [&](uint64_t half) {
-    return half == 0 ? AddChunks(lists, file) : AddRecords(metadata.storage_data, file);
+    return half == 0 ? AddChunks(lists, file, of_chunks) : AddRecords(metadata.storage_data, file);
   }));
-  return AddPaths(metadata, file);
+  catalog_.findings.insert(catalog_.findings.end(), of_chunks.begin(), of_chunks.end());
+  DCPCTL_TRY(AddPaths(metadata, file));
+  for (; marked_ < catalog_.findings.size(); ++marked_) {
+    const Finding& finding = catalog_.findings[marked_];
+    if (finding.severity == Severity::kError) MarkDamaged(finding.key);
+  }
+  return {};
+}
+
+bool CatalogBuilder::Excuse(const Error& error, const char* id, std::string_view key, const std::string& file,
+                            Findings& findings) {
+  const bool unsupported = error.kind() == ErrorKind::kUnsupported;
+  if (!unsupported && error.kind() != ErrorKind::kCorrupt) return false;
+  findings.push_back({.id = unsupported ? "dcp.entry-unsupported" : id,
+                      .severity = Severity::kError,
+                      .file = std::filesystem::path(file).filename().string(),
+                      .key = std::string(key),
+                      .message = error.Text(),
+                      .advice = error.advice()});
+  return true;
+}
+
+void CatalogBuilder::MarkDamaged(std::string_view key) {
+  const auto entry = entry_by_key_.find(key);
+  if (entry == entry_by_key_.end()) return;
+  if (entry->second >= is_damaged_.size()) is_damaged_.resize(entry->second + 1);
+  is_damaged_[entry->second] = true;
 }
 
 Result<void> CatalogBuilder::AddEntries(const Metadata& metadata, const std::string& file,
@@ -48,8 +86,13 @@ Result<void> CatalogBuilder::AddEntries(const Metadata& metadata, const std::str
                   "key " + pickle::Print(key) + " is no str, expected a flat key");
     }
     auto list = AddEntry(key.AsText(), metadata.state_dict.value(i), file);
-    if (!list) return Fail(std::move(list).error().In("entry " + Quote(key.AsText())));
-    if (*list) lists.push_back(**list);
+    if (!list) {
+      if (!Excuse(list.error(), "dcp.entry-damaged", key.AsText(), file, catalog_.findings))
+        return Fail(std::move(list).error().In("entry " + Quote(key.AsText())));
+      AddPlaceholder(key.AsText());
+    } else if (*list) {
+      lists.push_back(**list);
+    }
   }
   return {};
 }
@@ -85,7 +128,18 @@ Result<std::optional<CatalogBuilder::ChunkList>> CatalogBuilder::AddEntry(std::s
   return std::optional(ChunkList{.tensor = entry.index, .chunks = tensor->chunks});
 }
 
-Result<void> CatalogBuilder::AddChunks(const std::vector<ChunkList>& lists, const std::string& file) {
+// Stands for an entry that says nothing about itself. A tensor without elements: whoever leaves out objects should not
+// leave this out with them.
+void CatalogBuilder::AddPlaceholder(std::string_view key) {
+  const auto [found, is_new] =
+      entry_by_key_.try_emplace(std::string(key), static_cast<uint32_t>(catalog_.entries.size()));
+  if (!is_new) return;
+  catalog_.entries.push_back({.is_tensor = true, .index = static_cast<uint32_t>(catalog_.tensors.size())});
+  catalog_.tensors.push_back({.key = found->first, .path = {PathElement(std::string(key))}, .shape = {0}});
+}
+
+Result<void> CatalogBuilder::AddChunks(const std::vector<ChunkList>& lists, const std::string& file,
+                                       Findings& findings) {
   size_t count = 0;
   size_t dims = 0;
   for (const ChunkList& list : lists) {
@@ -95,8 +149,14 @@ Result<void> CatalogBuilder::AddChunks(const std::vector<ChunkList>& lists, cons
   pending_.reserve(pending_.size() + count);
   catalog_.dims.reserve(catalog_.dims.size() + std::min(dims, kMostReserved));
   for (const ChunkList& list : lists) {
+    const size_t pending = pending_.size();
+    const size_t dims_before = catalog_.dims.size();
     if (auto done = AddChunksOf(list.tensor, list.chunks, file); !done) {
-      return Fail(std::move(done).error().In("entry " + Quote(catalog_.tensors[list.tensor].key)));
+      const std::string& key = catalog_.tensors[list.tensor].key;
+      if (!Excuse(done.error(), "dcp.entry-damaged", key, file, findings))
+        return Fail(std::move(done).error().In("entry " + Quote(key)));
+      pending_.resize(pending);
+      catalog_.dims.resize(dims_before);
     }
   }
   return {};
@@ -128,7 +188,9 @@ Result<void> CatalogBuilder::AddRecords(Value storage_data, const std::string& f
   for (size_t i = 0; i < count; ++i) {
     const Value index = storage_data.key(i);
     if (auto done = AddRecord(index, storage_data.value(i), file); !done) {
-      return Fail(std::move(done).error().In("storage record of " + pickle::Print(index, {.max_bytes = 200})));
+      Error error = std::move(done).error().In("storage record of " + pickle::Print(index, {.max_bytes = 200}));
+      if (!Excuse(error, "dcp.entry-damaged", KeyOfIndex(index), file, catalog_.findings))
+        return Fail(std::move(error));
     }
   }
   return {};
@@ -140,15 +202,19 @@ Result<void> CatalogBuilder::AddRecord(Value index, Value info, const std::strin
   if (entry == entry_by_key_.end()) {
     catalog_.findings.push_back({.id = "dcp.record-unused",
                                  .severity = Severity::kWarning,
-                                 .file = file,
+                                 .file = std::filesystem::path(file).filename().string(),
                                  .key = std::string(row.key),
                                  .message = "a storage record belongs to no entry"});
     return {};
   }
-  auto file_index = FileIndex(row.path);
-  if (!file_index) return Fail(std::move(file_index).error().At({.file = file}));
+  if (auto name = io::CheckRelativeName(row.path); !name) {
+    const Error error = std::move(name).error().At({.file = file});
+    if (!Excuse(error, "dcp.path-refused", row.key, file, catalog_.findings)) return Fail(error);
+    return {};
+  }
+  const uint32_t file_index = FileIndex(row.path);
   Record record{.entry = entry->second,
-                .file = *file_index,
+                .file = file_index,
                 .transforms = TransformChain(row.transforms),
                 .dims = record_dims_.size(),
                 .rank = kObjectRank,
@@ -168,14 +234,19 @@ Result<void> CatalogBuilder::AddPaths(const Metadata& metadata, const std::strin
     const Value key = metadata.planner_data->key(i);
     const auto entry = key.Is(Kind::kString) ? entry_by_key_.find(key.AsText()) : entry_by_key_.end();
     if (entry == entry_by_key_.end()) continue;  // custom planners keep other things here
-    DCPCTL_ASSIGN(KeyPath path, ReadPath(metadata.planner_data->value(i), file));
+    auto path = ReadPath(metadata.planner_data->value(i), file);
+    if (!path) {
+      if (!Excuse(path.error(), "dcp.entry-damaged", key.AsText(), file, catalog_.findings))
+        return Fail(std::move(path).error());
+      continue;
+    }
     const EntryRef ref = catalog_.entries[entry->second];
-    (ref.is_tensor ? catalog_.tensors[ref.index].path : catalog_.objects[ref.index].path) = std::move(path);
+    (ref.is_tensor ? catalog_.tensors[ref.index].path : catalog_.objects[ref.index].path) = *std::move(path);
   }
   return {};
 }
 
-Result<uint32_t> CatalogBuilder::FileIndex(std::string_view path) {
+uint32_t CatalogBuilder::FileIndex(std::string_view path) {
   // Records of a file come together, and their paths are one string of the pickle.
   const bool is_last = !path.empty() && path.data() == last_path_.data() && path.size() == last_path_.size();
   if (is_last) return last_file_;
@@ -183,7 +254,6 @@ Result<uint32_t> CatalogBuilder::FileIndex(std::string_view path) {
     last_path_ = path;
     return last_file_ = known->second;
   }
-  DCPCTL_TRY(io::CheckRelativeName(path));
   const auto index = static_cast<uint32_t>(catalog_.files.size());
   file_by_path_.emplace(path, index);
   SourceFile file{.path = std::string(path), .referenced = true};
@@ -259,6 +329,10 @@ void CatalogBuilder::ReportUnused() {
   for (size_t i = 0; i < records_.size(); ++i) {
     if (is_placed_[i]) continue;
     const Record& record = records_[i];
+    if (IsDamaged(record.entry)) {  // its bytes are still known to belong to it
+      spare_.push_back({.file = record.file, .offset = record.offset, .length = record.length});
+      continue;
+    }
     catalog_.findings.push_back(
         {.id = "dcp.record-unused",
          .severity = Severity::kWarning,
@@ -309,7 +383,7 @@ void CatalogBuilder::PlaceChunks() {
         chunk.length = record->length;
         chunk.transforms = record->transforms;
         CountEntry(record->file);
-      } else {
+      } else if (!IsDamaged(entry_of_tensor[t])) {
         ReportMissing(tensor.key, "chunk " + ToString(box));
       }
       catalog_.chunks.push_back(chunk);
@@ -329,7 +403,7 @@ void CatalogBuilder::PlaceObjects() {
       object.length = record->length;
       object.transforms = record->transforms;
       CountEntry(record->file);
-    } else {
+    } else if (!IsDamaged(e)) {
       ReportMissing(object.key, "object");
     }
   }

@@ -29,7 +29,9 @@ class CatalogBuilder {
   explicit CatalogBuilder(const Limits& limits, unsigned jobs = 1) : limits_(limits), jobs_(jobs) {}
 
   // Metadata of one rank, lowest rank first: where two ranks describe the same chunk or object, the first
-  // counts. `file` is for messages.
+  // counts. `file` is for messages. What is wrong with one entry is a finding with its key, so that others can still be
+  // read: dcp.entry-damaged, dcp.entry-unsupported, dcp.path-refused. Such an entry stays, as an empty tensor when
+  // nothing is known of it.
   Result<void> Add(pickle::Value root, const std::string& file);
 
   // The catalog, with chunks and objects placed in files. What the metadata promises and does not place is
@@ -61,13 +63,19 @@ class CatalogBuilder {
 
   Result<void> AddEntries(const Metadata& metadata, const std::string& file, std::vector<ChunkList>& lists);
   Result<std::optional<ChunkList>> AddEntry(std::string_view key, pickle::Value value, const std::string& file);
-  Result<void> AddChunks(const std::vector<ChunkList>& lists, const std::string& file);
+  void AddPlaceholder(std::string_view key);
+  Result<void> AddChunks(const std::vector<ChunkList>& lists, const std::string& file, Findings& findings);
   Result<void> AddChunksOf(uint32_t tensor, pickle::Value chunks, const std::string& file);
   Result<void> AddRecords(pickle::Value storage_data, const std::string& file);
   Result<void> AddRecord(pickle::Value index, pickle::Value info, const std::string& file);
   Result<void> AddPaths(const Metadata& metadata, const std::string& file);
-  Result<uint32_t> FileIndex(std::string_view path);
+  uint32_t FileIndex(std::string_view path);
   uint32_t TransformChain(const std::vector<std::string>& transforms);
+
+  // Whether `error` is about one entry of the input; then it becomes a finding. Limits and worse end everything.
+  bool Excuse(const Error& error, const char* id, std::string_view key, const std::string& file, Findings& findings);
+  void MarkDamaged(std::string_view key);
+  [[nodiscard]] bool IsDamaged(uint32_t entry) const { return entry < is_damaged_.size() && is_damaged_[entry]; }
 
   void PlaceChunks();
   void PlaceObjects();
@@ -98,7 +106,9 @@ class CatalogBuilder {
   Dims record_dims_;                     // the pool of their offsets
   std::vector<size_t> first_record_of_;  // by entry, and one past the last
   std::vector<bool> is_placed_;          // by record
+  std::vector<bool> is_damaged_;         // by entry; shorter when the last ones are not
   std::vector<SpareRecord> spare_;
+  size_t marked_ = 0;  // findings whose entries are in is_damaged_
   unsigned added_ = 0;
 };
 

@@ -19,6 +19,7 @@ using test::Value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 Catalog CatalogOf(std::vector<SampleMetadata*> ranks) {
   CatalogBuilder builder({});
@@ -181,20 +182,42 @@ TEST(CatalogBuilder, RefusesUnsafeNames) {  // C29
   for (const char* path : {"../../secret.bin", "/etc/passwd", "a/../../b", "", "a\n", "..", "a/"}) {
     SampleMetadata sample;
     sample.AddTensor("w", "float32", {1}, {{{0}, {1}}});
+    sample.AddObject("good");
     sample.AddRecord({.key = "w", .offsets = Ints{0}, .path = path});
-    const Error error = FailureOf(sample);
-    EXPECT_EQ(error.kind(), ErrorKind::kCorrupt) << path;
-    EXPECT_EQ(error.place().file, ".metadata") << path;
-    EXPECT_THAT(error.ToString(), HasSubstr("'fqn': 'w'")) << path;
+    sample.AddRecord({.key = "good", .offsets = {}, .path = "__0_0.distcp"});
+    const Catalog catalog = CatalogOf({&sample});
+    EXPECT_THAT(FindingIds(catalog), ElementsAre("dcp.path-refused w")) << path;
+    EXPECT_EQ(catalog.findings[0].severity, Severity::kError);
+    EXPECT_EQ(catalog.findings[0].file, "__0.metadata");
+    EXPECT_THAT(Places(catalog, "w"), ElementsAre("nowhere"));
+    ASSERT_EQ(catalog.files.size(), 1U);
+    EXPECT_EQ(catalog.files[0].path, "__0_0.distcp");
   }
 }
 
-TEST(CatalogBuilder, RefusesChunksOfOtherRank) {
+// What is wrong with one entry is no reason not to look at others.
+TEST(CatalogBuilder, DamagedEntriesAreFindings) {
   SampleMetadata sample;
-  sample.AddTensor("w", "float32", {4, 4, 4}, {{{0, 0, 0}, {4, 4}}});
-  const Error error = FailureOf(sample);
-  EXPECT_EQ(error.kind(), ErrorKind::kCorrupt);
-  EXPECT_THAT(error.Text(), HasSubstr("chunk 0 has 3 offsets and 2 sizes, expected 3 of each (entry \"w\")"));
+  sample.AddTensor("rank", "float32", {4, 4, 4}, {{{0, 0, 0}, {4, 4}}});
+  sample.AddTensor("negative", "float32", {-4}, {{{0}, {4}}});
+  sample.AddTensor("place", "float32", {4}, {{{0}, {4}}});
+  sample.AddTensor("dtype", "no_such_dtype", {4}, {{{0}, {4}}});
+  sample.AddTensor("good", "float32", {4}, {{{0}, {4}}});
+  sample.AddRecord({.key = "rank", .offsets = Ints{0, 0, 0}});
+  sample.AddRecord({.key = "place", .offsets = Ints{0}, .offset = -1});
+  sample.AddRecord({.key = "good", .offsets = Ints{0}, .offset = 7});
+  const Catalog catalog = CatalogOf({&sample});
+  EXPECT_THAT(FindingIds(catalog), UnorderedElementsAre("dcp.entry-damaged rank", "dcp.entry-damaged negative",
+                                                        "dcp.entry-damaged place", "dcp.entry-unsupported dtype"));
+  for (const Finding& finding : catalog.findings) {
+    EXPECT_EQ(finding.severity, Severity::kError);
+    EXPECT_EQ(finding.file, "__0.metadata");
+    if (finding.key != "rank") continue;
+    EXPECT_EQ(finding.message, "chunk 0 has 3 offsets and 2 sizes, expected 3 of each");
+  }
+  EXPECT_EQ(catalog.entries.size(), 5U);
+  EXPECT_THAT(Places(catalog, "good"), ElementsAre("__0_0.distcp+7"));
+  EXPECT_THAT(Places(catalog, "negative"), IsEmpty());
 }
 
 TEST(CatalogBuilder, LimitsEntries) {
@@ -259,7 +282,7 @@ TEST(CatalogBuilder, JoinsRanks) {  // C17, C123
   EXPECT_THAT(catalog.findings, IsEmpty());
 }
 
-TEST(CatalogBuilder, RefusesRanksThatDisagree) {
+TEST(CatalogBuilder, RanksThatDisagreeAreDamage) {
   for (int what = 0; what < 3; ++what) {
     SampleMetadata first;
     first.AddTensor("w", "float32", {4}, {});
@@ -267,13 +290,10 @@ TEST(CatalogBuilder, RefusesRanksThatDisagree) {
     if (what == 0) second.AddTensor("w", "float32", {5}, {});
     if (what == 1) second.AddTensor("w", "float64", {4}, {});
     if (what == 2) second.AddObject("w");
-    CatalogBuilder builder({});
-    Value(builder.Add(first.Finish(), "__0.metadata"));
-    const Error error = ErrorOf(builder.Add(second.Finish(), "__1.metadata"));
-    EXPECT_EQ(error.kind(), ErrorKind::kCorrupt);
-    EXPECT_EQ(error.place().file, "__1.metadata");
-    EXPECT_THAT(error.Text(), HasSubstr("ranks disagree on what it is"));
-    EXPECT_THAT(error.Text(), HasSubstr("entry \"w\""));
+    const Catalog catalog = CatalogOf({&first, &second});
+    EXPECT_THAT(FindingIds(catalog), ElementsAre("dcp.entry-damaged w"));
+    EXPECT_EQ(catalog.findings[0].file, "__1.metadata");
+    EXPECT_THAT(catalog.findings[0].message, HasSubstr("ranks disagree on what it is"));
   }
 }
 
