@@ -51,8 +51,7 @@ void CountContents(const Verified& verified, VerifyReport& report) {
 void SoftenUnsupported(Findings& findings) {
   for (Finding& finding : findings) {
     const auto is_one_of = [&](auto... ids) { return (... || (finding.id == ids)); };
-    if (is_one_of("dcp.transform-unknown", "dcp.record-unsupported", "dcp.entry-unsupported", "torch.unsupported-entry",
-                  "torch.key-collision"))
+    if (is_one_of("dcp.transform-unknown", "dcp.record-unsupported", "torch.unsupported-entry", "torch.key-collision"))
       finding.severity = Severity::kWarning;  // not all of it was looked at
     if (is_one_of("torch.not-a-plain-tensor", "torch.uncertain-key")) finding.severity = Severity::kNote;
   }
