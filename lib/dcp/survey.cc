@@ -125,6 +125,7 @@ class DirectorySurvey {
         file.missing = true;
         continue;
       }
+      if (!opened && !hooks_.goes_on) return Fail(std::move(opened).error());
       if (!opened) {  // nothing of it is looked at
         file.missing = true;
         unreadable_.emplace(file.path, std::move(opened).error());

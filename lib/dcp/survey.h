@@ -16,6 +16,7 @@ namespace dcpctl::dcp {
 struct SurveyHooks {
   RecordHooks records = {};
   std::function<void(const SpareRecord&)> on_spare = {};  // from one thread
+  bool goes_on = false;  // data files that cannot be opened are findings (file.unreadable), not errors
 };
 
 // Reads `.metadata`, or the metadata of every rank after a save without collectives, and joins it. See

@@ -47,7 +47,7 @@ class DcpVerifier {
                          .limits = options_.run.limits,
                          .stop = options_.run.stop};
     if (IsNarrow(options_.selection)) {  // names first, to know what is wanted
-      DCPCTL_ASSIGN(const Catalog names, dcp::SurveyDirectory(files_, path_, survey));
+      DCPCTL_ASSIGN(const Catalog names, dcp::SurveyDirectory(files_, path_, survey, {.goes_on = true}));
       DCPCTL_ASSIGN(const std::vector<bool> selected, SelectedEntries(names, options_.selection));
       for (size_t i = 0; i < selected.size(); ++i) {
         if (selected[i]) wanted_.insert(names.KeyOf(names.entries[i]));
@@ -58,9 +58,11 @@ class DcpVerifier {
     const dcp::SurveyHooks hooks{
         .records = {.on_archive = [this](auto&&... args) { log_.Add(std::forward<decltype(args)>(args)...); },
                     .decode = Payload()},
-        .on_spare = [this](const dcp::SpareRecord& record) {
-          spare_.push_back({.file = record.file, .offset = record.offset, .length = record.length});
-        }};
+        .on_spare =
+            [this](const dcp::SpareRecord& record) {
+              spare_.push_back({.file = record.file, .offset = record.offset, .length = record.length});
+            },
+        .goes_on = true};
     return dcp::SurveyDirectory(files_, path_, survey, hooks);
   }
 
