@@ -170,7 +170,7 @@ install_torch() {
   say '(8 GB on disk); to avoid that, set PIP_EXTRA_INDEX_URL to the CPU index of pytorch.org, or use --no-oracle.'
   rm -rf "$VENV"
   "$python" -m venv "$VENV" &&
-    "$VENV/bin/python" -m pip install --quiet --retries 2 "torch==$TORCH_VERSION" numpy &&
+    "$VENV/bin/python" -m pip install --quiet --retries 2 "torch==$TORCH_VERSION" numpy zstandard &&
     has_torch "$VENV/bin/python"
 }
 
