@@ -14,7 +14,8 @@ namespace dcpctl::pickle {
 namespace {
 
 constexpr size_t kBatch = 1000;  // entries between a MARK and its SETITEMS or APPENDS, as CPython has it
-// However high the limit is set: a level takes up to 2 KiB of the machine's stack in a build for debugging.
+// However high the limit is set: a level takes up to 3 KiB of the machine's stack in a build with sanitizers. What is
+// not needed for plain containers is kept out of line, so that its locals do not add to each level.
 constexpr uint32_t kMaxRecursion = 2000;
 constexpr uint32_t kNotInMemo = UINT32_MAX;
 constexpr std::array kShort = {Op::kEmptyTuple, Op::kTuple1, Op::kTuple2, Op::kTuple3};  // by number of items
@@ -208,7 +209,7 @@ class Writer {
   }
 
   // Protocol 2: a call with a list of the items.
-  bool SetCall(Helper helper, Ref ref) {
+  [[gnu::noinline]] bool SetCall(Helper helper, Ref ref) {
     return Use(helper) && Simple(Op::kEmptyList) && Items(ref, Op::kAppend, Op::kAppends) && Simple(Op::kTuple1) &&
            Simple(Op::kReduce) && PutOrGet(ref);
   }
@@ -263,7 +264,7 @@ class Writer {
   // An object that is begun again inside of its own arguments. Pickle makes such an object's arguments anew each
   // time, as in set([member, 5]) with a member that knows the set: the inner call must not get the outer list,
   // which is not whole yet. Ends where a round has put nothing new in the memo.
-  bool Args(Ref ref) {
+  [[gnu::noinline]] bool Args(Ref ref) {
     const Ref args = arena_.ArgsOf(ref);
     if (!sharing_.is_recursive || arena_.KindOf(args) != Kind::kTuple) return Write(args);
     const auto [at, is_first] = begun_.try_emplace(ref, next_index_);
@@ -278,7 +279,7 @@ class Writer {
     return done;
   }
 
-  bool NewArgs(Ref ref) {
+  [[gnu::noinline]] bool NewArgs(Ref ref) {
     const std::span<const Ref> items = arena_.ChildrenOf(ref);
     const bool marked = items.size() >= kShort.size();
     if (marked) emit_.Opcode(Op::kMark);
@@ -289,7 +290,7 @@ class Writer {
     return Simple(marked ? Op::kTuple : kShort[items.size()]);
   }
 
-  bool Call(Ref ref) {
+  [[gnu::noinline]] bool Call(Ref ref) {
     const Construct construct = arena_.ConstructOf(ref);
     const std::optional<Ref> kwargs = arena_.KwargsOf(ref);
     const bool by_helper = construct == Construct::kNewObjEx && protocol_ < 4;
@@ -304,7 +305,7 @@ class Writer {
     return false;
   }
 
-  bool Object(Ref ref) {
+  [[gnu::noinline]] bool Object(Ref ref) {
     if (!Call(ref)) return false;
     if (IsKnown(ref)) return PutOrGet(ref);  // its operations are written too
     Put(ref);
