@@ -55,13 +55,13 @@ class ConvertCommand final : public Command {
                              : Wrong("DST and --metadata-only both say where to write to", "leave out one of them");
     }
     DCPCTL_TRY(to_ == To::kTorch ? CheckTorchOptions() : CheckDcpOptions());
-    return CheckTarget(target_, report_, options_);
+    return CheckTarget(Target(), report_, options_);
   }
 
   Result<ExitStatus> Run(Console& console) override {
     const bool to_torch = to_ == To::kTorch;
     if (!metadata_.empty()) options_.data = DataPolicy::kNone;
-    return RunConversion(source_, metadata_.empty() ? target_ : metadata_, options_, report_, console,
+    return RunConversion(source_, Target(), options_, report_, console,
                          [&](const std::string& source, const std::string& target, const ConvertOptions& options) {
                            return Convert(source, target, to_torch ? OutputFormat::kTorch : OutputFormat::kDcp,
                                           options);
@@ -71,6 +71,8 @@ class ConvertCommand final : public Command {
   [[nodiscard]] const ReportOptions& report() const override { return report_; }
 
  private:
+  [[nodiscard]] const std::string& Target() const { return metadata_.empty() ? target_ : metadata_; }
+
   [[nodiscard]] Result<void> CheckTorchOptions() const {
     const char* const given = !options_.compat.empty()                ? "--compat"
                               : options_.data != DataPolicy::kRewrite ? "--data"
