@@ -23,8 +23,7 @@ class TorchVerifier {
   Result<Verified> Zip() {
     DCPCTL_ASSIGN(file_, files_.OpenRead(path_));
     auto directory = zip::ReadDirectory(*file_, 0, file_->size(), options_.run.limits);
-    DCPCTL_ASSIGN(const SurveyOptions survey, MakeSurveyOptions());
-    DCPCTL_TRY(Take(torch::SurveyTorchZip(*file_, survey)));
+    DCPCTL_TRY(Take(torch::SurveyTorchZip(*file_, MakeSurveyOptions())));
     std::vector<check::LooseRecord> storages;
     if (directory) storages = CheckRecords(*directory);
     if (Payload()) DCPCTL_TRY(VerifyPayloads(files_, storages, options_, verified_));
@@ -59,8 +58,7 @@ class TorchVerifier {
 
   Result<Verified> Legacy() {
     DCPCTL_ASSIGN(file_, files_.OpenRead(path_));
-    DCPCTL_ASSIGN(const SurveyOptions survey, MakeSurveyOptions());
-    DCPCTL_TRY(Take(torch::SurveyTorchLegacy(*file_, survey)));
+    DCPCTL_TRY(Take(torch::SurveyTorchLegacy(*file_, MakeSurveyOptions())));
     verified_.totals.used_bytes = file_->size();
     for (const Finding& finding : verified_.catalog.findings) {
       if (finding.id != "torch.trailing-bytes" || !finding.offset) continue;
@@ -74,7 +72,7 @@ class TorchVerifier {
  private:
   [[nodiscard]] bool Payload() const { return options_.level == VerifyLevel::kPayload; }
 
-  Result<SurveyOptions> MakeSurveyOptions() {
+  SurveyOptions MakeSurveyOptions() {
     return SurveyOptions{.depth = SurveyDepth::kExtents,
                          .jobs = options_.run.jobs,
                          .limits = options_.run.limits,
