@@ -54,10 +54,11 @@ class Reflattener {
     DCPCTL_ASSIGN(const Value root, BuildState());
     DCPCTL_ASSIGN(std::vector<torch::Leaf> leaves,
                   torch::Flatten(root, root_, limits_, rules, torch::EmptyMappings::kKeep));
-    out_.catalog = old_.catalog;
-    out_.catalog.entries.clear();
-    out_.catalog.tensors.clear();
-    out_.catalog.objects.clear();
+    // Chunks, of which there may be millions, go over; what is made anew stays behind to be looked up.
+    out_.catalog = std::move(old_.catalog);
+    old_.catalog.entries = std::exchange(out_.catalog.entries, {});
+    old_.catalog.tensors = std::exchange(out_.catalog.tensors, {});
+    old_.catalog.objects = std::exchange(out_.catalog.objects, {});
     for (torch::Leaf& leaf : leaves) DCPCTL_TRY(AddLeaf(std::move(leaf)));
     return std::move(out_);
   }
@@ -193,15 +194,8 @@ Result<Reflattened> Reflatten(FlatEntries entries, Flattening rules, const Limit
   return Reflattener(std::move(entries), limits).Run(rules);
 }
 
-bool IsWholeContainer(const Object& object) {
-  if (!object.value) return false;
-  const Value root = object.value->document.root();
-  if (torch::IsMapping(root)) return true;
-  if (!root.Is(pickle::Kind::kList)) return false;
-  for (size_t i = 0; i < root.size(); ++i) {
-    if (torch::IsMapping(root[i]) || torch::LooksLikeTensor(root[i])) return true;
-  }
-  return false;
+bool IsWholeContainer(const Object& object, const Limits& limits) {
+  return object.value && torch::IsTakenApart(object.value->document.root(), limits);
 }
 
 }  // namespace dcpctl::ops

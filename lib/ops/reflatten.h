@@ -29,6 +29,6 @@ struct FlatEntries {
 Result<Reflattened> Reflatten(FlatEntries entries, Flattening rules, const Limits& limits);
 
 // Whether PyTorch 2.4 and later would make many entries of this object.
-bool IsWholeContainer(const Object& object);
+bool IsWholeContainer(const Object& object, const Limits& limits);
 
 }  // namespace dcpctl::ops

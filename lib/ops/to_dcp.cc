@@ -58,11 +58,12 @@ Result<NamedSource> WithFlattening(NamedSource named, Flattening rules, const Co
   return named;
 }
 
-void CountWholeContainers(NamedSource& named) {
+void CountWholeContainers(const Limits& limits, NamedSource& named) {
   const Catalog& catalog = named.source.catalog;
   for (size_t e = 0; e < catalog.entries.size(); ++e) {
     const EntryRef entry = catalog.entries[e];
-    const bool whole = named.source.selected[e] && !entry.is_tensor && IsWholeContainer(catalog.objects[entry.index]);
+    const bool whole =
+        named.source.selected[e] && !entry.is_tensor && IsWholeContainer(catalog.objects[entry.index], limits);
     named.whole_containers += whole ? 1 : 0;
   }
 }
@@ -128,7 +129,7 @@ Result<NamedSource> OpenNamed(io::FileSystem& files, const std::filesystem::path
   DCPCTL_TRY(CheckHasKeys(named));
   const bool as_asked = is_dcp && !options.compat.empty() && compat.flattening != Flattening::kNone;
   if (as_asked) return WithFlattening(std::move(named), compat.flattening, options);
-  if (is_dcp) CountWholeContainers(named);
+  if (is_dcp) CountWholeContainers(options.run.limits, named);
   return named;
 }
 

@@ -87,6 +87,17 @@ class Flattener {
     return std::move(leaves_);
   }
 
+  // Whether it is taken apart.
+  bool IsOpen(Value value) {
+    switch (rules_) {
+      case Flattening::kWhole:
+      case Flattening::kNone: return false;
+      case Flattening::kWithTensors: return HasTensor(value, 0);
+      case Flattening::kAlways: return IsMapping(value) || IsOpenList(value, 0);
+    }
+    return false;
+  }
+
  private:
   tl::unexpected<Error> TooMuch(std::string message) const {
     return Fail(Place{std::string(file_)}, ErrorKind::kLimit, std::move(message));
@@ -136,16 +147,6 @@ class Flattener {
       path_.pop_back();
     }
     return {};
-  }
-
-  bool IsOpen(Value value) {
-    switch (rules_) {
-      case Flattening::kWhole:
-      case Flattening::kNone: return false;
-      case Flattening::kWithTensors: return HasTensor(value, 0);
-      case Flattening::kAlways: return IsMapping(value) || IsOpenList(value, 0);
-    }
-    return false;
   }
 
   // Whether a tensor is somewhere in the mappings and lists of a container. Beyond the depth limit none is.
@@ -202,6 +203,11 @@ bool IsMapping(Value value) {
     if (value.operation(i).kind == pickle::OperationKind::kSetItem) return true;
   }
   return false;
+}
+
+bool IsTakenApart(Value value, const Limits& limits) {
+  if (IsMapping(value)) return !ItemsOf(value).empty();
+  return Flattener({}, limits, Flattening::kAlways, EmptyMappings::kDrop).IsOpen(value);
 }
 
 Result<std::vector<Leaf>> Flatten(Value root, std::string_view file, const Limits& limits, Flattening rules,

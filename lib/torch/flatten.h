@@ -34,6 +34,9 @@ enum class EmptyMappings : uint8_t {
   kKeep,  // a leaf: an entry that PyTorch does not ask for and gives back
 };
 
+// Whether PyTorch from 2.4 on would make entries of what is in it: not of an empty mapping, which has none.
+[[nodiscard]] bool IsTakenApart(pickle::Value value, const Limits& limits);
+
 // In iteration order. A root that is no mapping is one leaf with an empty path. Keys may repeat. `file` is
 // for messages. Errors: kLimit for too many leaves, too long keys, or containers nested too deeply, as those
 // that contain themselves are.

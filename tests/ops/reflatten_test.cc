@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,6 +92,30 @@ TEST_F(ReflattenTest, KeepsEmptyDictsAsEntries) {
     return a;
   });
   EXPECT_THAT(Entries(Flattening::kAlways), ElementsAre("a.none = {}", "a.one = 1"));
+}
+
+TEST_F(ReflattenTest, TellsWhatIsWholeFromWhatIsEmpty) {
+  const auto object = [](const std::function<pickle::Value(pickle::Document&)>& make) {
+    auto value = std::make_shared<ObjectValue>();
+    value->document.SetRoot(make(value->document));
+    Object made;
+    made.value = std::move(value);
+    return IsWholeContainer(made, {});
+  };
+  EXPECT_FALSE(object([](auto& d) { return d.Dict(); }));
+  EXPECT_FALSE(object([](auto& d) { return d.Int(1); }));
+  EXPECT_TRUE(object([](auto& d) {
+    const pickle::Value dict = d.Dict();
+    d.SetItem(dict, d.String("lr"), d.Int(1));
+    return dict;
+  }));
+  EXPECT_TRUE(object([](auto& d) {  // a dict two lists down
+    const pickle::Value inner = d.List();
+    d.Append(inner, d.Dict());
+    const pickle::Value outer = d.List();
+    d.Append(outer, inner);
+    return outer;
+  }));
 }
 
 // PyTorch 1.13 kept whole dicts, tensors and all, as one object.
