@@ -9,8 +9,8 @@
 #include "base/checked.h"
 #include "base/parallel.h"
 #include "base/result.h"
-#include "check/source_files.h"
 #include "dcp/naming.h"
+#include "io/catalog_files.h"
 #include "io/file_cache.h"
 #include "zip/search.h"
 
@@ -61,7 +61,7 @@ uint64_t Sum(const std::vector<Range>& ranges) {
 class Accountant {
  public:
   Accountant(io::FileSystem& files, const Catalog& catalog, const RunOptions& options)
-      : catalog_(catalog), options_(options), cache_(files, SourcePaths(catalog)), used_(catalog.files.size()) {}
+      : catalog_(catalog), options_(options), cache_(files, io::PathsOf(catalog)), used_(catalog.files.size()) {}
 
   Result<ByteAccount> Run(std::span<const FileRange> spare, Findings& findings) {
     CollectUsed(spare);

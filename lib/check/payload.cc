@@ -11,9 +11,9 @@
 #include "base/parallel.h"
 #include "base/quote.h"
 #include "base/result.h"
-#include "check/source_files.h"
 #include "engine/buffer_pool.h"
 #include "engine/storage_stream.h"
+#include "io/catalog_files.h"
 #include "io/file_cache.h"
 
 namespace dcpctl::check {
@@ -86,7 +86,7 @@ class PayloadCheck {
         options_(options),
         jobs_(static_cast<unsigned>(
             std::clamp<uint64_t>(options.memory_bytes / kLeastBuffer, 1, EffectiveJobs(options.jobs)))),
-        cache_(files, SourcePaths(catalog)),
+        cache_(files, io::PathsOf(catalog)),
         buffers_(jobs_, std::clamp(options.memory_bytes / jobs_, kLeastBuffer, kMostBuffer)) {}
 
   Result<ChecksumTotals> Run(std::vector<Use> uses, Findings& findings) {

@@ -14,6 +14,7 @@
 #include "base/window_source.h"
 #include "base/zstd_frames.h"
 #include "base/zstd_stream.h"
+#include "io/catalog_files.h"
 #include "io/file_cache.h"
 #include "pickle/policy.h"
 #include "torch/archive.h"
@@ -40,7 +41,7 @@ bool IsZstd(std::string_view descriptor) {
 class ExtentSurvey {
  public:
   ExtentSurvey(io::FileSystem& files, Catalog& catalog, const SurveyOptions& options, const RecordHooks& hooks)
-      : catalog_(catalog), options_(options), hooks_(hooks), cache_(files, PathsOf(catalog)) {}
+      : catalog_(catalog), options_(options), hooks_(hooks), cache_(files, io::PathsOf(catalog)) {}
 
   Result<void> Run() {
     CollectWork();
@@ -56,18 +57,6 @@ class ExtentSurvey {
     EntryRef entry;
     uint64_t chunk;  // of a tensor, in the catalog
   };
-
-  static std::vector<io::CachedPath> PathsOf(const Catalog& catalog) {
-    std::vector<io::CachedPath> paths;
-    for (const SourceFile& file : catalog.files) {
-      paths.push_back({.root = catalog.root.string(),
-                       .relative = file.path,
-                       .known = true,
-                       .bytes = file.bytes,
-                       .mtime_ns = file.mtime_ns});
-    }
-    return paths;
-  }
 
   [[nodiscard]] bool IsLittleWork() const {
     uint64_t bytes = 0;

@@ -6,10 +6,10 @@
 #include "dcpctl/catalog.h"
 #include "io/file_cache.h"
 
-namespace dcpctl::check {
+namespace dcpctl::io {
 
-inline std::vector<io::CachedPath> SourcePaths(const Catalog& catalog) {
-  std::vector<io::CachedPath> paths;
+inline std::vector<CachedPath> PathsOf(const Catalog& catalog) {
+  std::vector<CachedPath> paths;
   for (const SourceFile& file : catalog.files) {
     paths.push_back({.root = catalog.root.string(),
                      .relative = file.path,
@@ -20,4 +20,4 @@ inline std::vector<io::CachedPath> SourcePaths(const Catalog& catalog) {
   return paths;
 }
 
-}  // namespace dcpctl::check
+}  // namespace dcpctl::io
