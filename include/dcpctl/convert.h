@@ -107,9 +107,10 @@ struct ConvertReport {
 [[nodiscard]] Result<ConvertReport> TorchToDcp(const std::filesystem::path& source, const std::filesystem::path& target,
                                                const ConvertOptions& options = {});
 
-// DCP directory -> DCP directory for other ranks; `options` has a layout. What a rank of the new world asks for is one
-// whole record each, in its own file, in the order of the entries. Errors: those of DcpToTorch; kUsage for a layout
-// that is wrong in itself, kNotFound for a rule that matches nothing, kMismatch for a `like` with other keys or shapes.
+// DCP directory -> DCP directory for other ranks; `options` has a layout. A part of a tensor that a rank of the new
+// world asks for is one whole record, in that rank's file or, of replicas, in that of one of them; tensors without
+// dimensions and objects are spread over the ranks. Errors: those of DcpToTorch; kUsage for a layout that is wrong in
+// itself, kNotFound for a rule that matches nothing, kMismatch for a `like` with other keys or shapes.
 [[nodiscard]] Result<ConvertReport> Reshard(const std::filesystem::path& source, const std::filesystem::path& target,
                                             const ConvertOptions& options);
 
