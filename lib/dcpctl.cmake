@@ -1,5 +1,5 @@
-# The three helpers that make every target: dcpctl_library(), dcpctl_program() and dcpctl_test(). Compiler
-# settings travel on the interface target dcpctl_options, so nothing here sets a global flag.
+# The helpers that make every target: dcpctl_library(), dcpctl_program(), dcpctl_plugin() and dcpctl_test().
+# Compiler settings travel on the interface target dcpctl_options, so nothing here sets a global flag.
 
 add_library(dcpctl_options INTERFACE)
 target_compile_features(dcpctl_options INTERFACE cxx_std_20)
@@ -52,6 +52,19 @@ function(dcpctl_program target)
   target_link_libraries(${target} PRIVATE ${arg_LINKS} dcpctl dcpctl_options)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/lib)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+endfunction()
+
+# dcpctl_plugin(<name> SOURCES a.cc... [LINKS target...]) makes <name>.so, a plug-in: loaded at run time, linked by
+# nobody, and seeing nothing of libdcpctl but lib/plugin/abi.h.
+function(dcpctl_plugin name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  add_library(${name} MODULE ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} dcpctl_options)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/lib)
+  target_compile_definitions(${name} PRIVATE DCPCTL_VERSION="${PROJECT_VERSION}")
+  set_target_properties(${name} PROPERTIES PREFIX "" CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
+                                           LIBRARY_OUTPUT_DIRECTORY ${DCPCTL_PLUGIN_BUILD_DIR})
+  install(TARGETS ${name} LIBRARY DESTINATION lib/dcpctl)
 endfunction()
 
 # dcpctl_test(<name> SOURCES a_test.cc... [LINKS target...] [TIMEOUT seconds] [THREADS]) makes the GoogleTest

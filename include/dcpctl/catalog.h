@@ -80,6 +80,8 @@ struct Tensor {
   Dims shape;
   uint64_t first_chunk = 0;
   uint64_t chunk_count = 0;
+  // The type of the elements in its chunks, when `dtype` is one that they are still to be converted to.
+  std::optional<DType> stored_dtype = std::nullopt;
 };
 
 // The storage of a tensor inside an object, and the record that it is read from.
@@ -122,6 +124,8 @@ struct Catalog {
   std::vector<Tensor> tensors;
   std::vector<Object> objects;
   std::vector<EntryRef> entries;
+  // The order in which a state dict has them, where the checkpoint tells: numbers of entries, not always of all.
+  std::vector<uint32_t> state_order;
   std::vector<Chunk> chunks;
   Dims dims;  // the pool
   std::vector<std::vector<std::string>> transform_chains = {{}};

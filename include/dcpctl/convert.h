@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "dcpctl/dtype.h"
 #include "dcpctl/error.h"
 #include "dcpctl/finding.h"
 #include "dcpctl/limits.h"
@@ -52,9 +53,12 @@ struct RunOptions {
   uint64_t memory_bytes = uint64_t{256} << 20;  // budget for buffers
   std::string device = "cpu";                   // or "cuda", "cuda:N"
   Reflink reflink = Reflink::kAuto;
-  bool force = false;         // replace an existing output
-  bool dry_run = false;       // everything up to the first write
-  std::stop_token stop = {};  // asks for kCancelled
+  bool mpi = false;                    // one of several processes that share the work
+  bool exchange = false;               // with mpi: files that only some processes see are read by those
+  std::filesystem::path plugins = {};  // their folder; empty: the environment's or the program's own
+  bool force = false;                  // replace an existing output
+  bool dry_run = false;                // everything up to the first write
+  std::stop_token stop = {};           // asks for kCancelled
   Limits limits = {};
   Observer* observer = nullptr;
 };
@@ -81,8 +85,10 @@ struct ConvertOptions {
   // DCP target: a PyTorch version that must read it. Also decides how containers are taken apart; empty: its classes
   // are those that all from 2.0 on know, and a DCP source keeps its entries.
   std::string compat = {};
-  DataPolicy data = DataPolicy::kRewrite;  // DCP to DCP; anything else takes kRewrite alone
-  LayoutOptions layout = {};               // DCP target, with kRewrite
+  DataPolicy data = DataPolicy::kRewrite;        // DCP to DCP; anything else takes kRewrite alone
+  LayoutOptions layout = {};                     // DCP target, with kRewrite
+  std::optional<DType> dtype = std::nullopt;     // floating-point tensors become this
+  std::optional<int> zstd_level = std::nullopt;  // DCP target, with kRewrite: items are compressed
 };
 
 struct ConvertReport {

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "dcpctl/box.h"
 #include "dcpctl/catalog.h"
+#include "dcpctl/dtype.h"
 #include "dcpctl/error.h"
 #include "dcpctl/finding.h"
 
@@ -45,7 +47,13 @@ struct Piece {
   uint64_t dims = 0;  // in the pool: position in the region, position in the source, size; rank numbers each
 };
 
-// A row-major tensor in an output.
+// Elements that become ones of another type.
+struct Cast {
+  DType from = DType::kFloat32;
+  DType to = DType::kFloat32;
+};
+
+// A row-major tensor in an output. Its pieces come from sources whose items have the size of `cast->from`.
 struct Region {
   uint32_t output = 0;
   uint64_t offset = 0;
@@ -56,6 +64,7 @@ struct Region {
   uint64_t shape = 0;  // in the pool
   uint64_t first_piece = 0;
   uint64_t piece_count = 0;
+  std::optional<Cast> cast = std::nullopt;
   std::string key;  // for messages
 };
 

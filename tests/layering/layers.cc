@@ -30,6 +30,9 @@ const std::map<std::string, Names, std::less<>> kMayInclude = {
     {"io", {"base"}},
     {"text", {"base"}},
     {"plugin", {"base"}},
+    {"plugin/torch", {"plugin"}},
+    {"plugin/mpi", {"plugin"}},
+    {"plugin/cuda", {"plugin"}},
     {"base", {}},
     {"public", {}},
 };
@@ -45,7 +48,7 @@ const std::vector<std::pair<std::string_view, Names>> kForeign = {
     {"CLI/", {"cmd"}},
     {"spdlog/", {"cmd"}},
 };
-const Names kSystemFolders = {"io", "plugin"};
+const Names kSystemFolders = {"io", "plugin", "plugin/torch", "plugin/mpi", "plugin/cuda"};
 
 // Parts of the standard library that reach outside the process or depend on time, and who may use them.
 const std::vector<std::pair<std::string_view, Names>> kImpure = {
