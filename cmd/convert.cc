@@ -25,10 +25,6 @@ const char* const kMetadataOnlyHelp =
     "With --to dcp, of a DCP directory, and in place of DST. FILE may lie beside the data files that it describes, so "
     "that DIR/.metadata joins the __R.metadata of a save without collectives.";
 
-auto Wrong(std::string message, std::string advice) {
-  return Fail(Error(ErrorKind::kUsage, std::move(message)).Advise(std::move(advice)));
-}
-
 class ConvertCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -48,11 +44,12 @@ class ConvertCommand final : public Command {
   }
 
   [[nodiscard]] Result<void> Check() const override {
-    if (to_ == To::kSafetensors) return Wrong("--to safetensors is not in this version yet", "use dcp or torch");
-    if (to_ == To::kUnset && metadata_.empty()) return Wrong("--to is missing", "say --to dcp or --to torch");
+    if (to_ == To::kSafetensors) return WrongUsage("--to safetensors is not in this version yet", "use dcp or torch");
+    if (to_ == To::kUnset && metadata_.empty()) return WrongUsage("--to is missing", "say --to dcp or --to torch");
     if (target_.empty() == metadata_.empty()) {
-      return target_.empty() ? Wrong("DST is missing", "say where to write to")
-                             : Wrong("DST and --metadata-only both say where to write to", "leave out one of them");
+      return target_.empty()
+                 ? WrongUsage("DST is missing", "say where to write to")
+                 : WrongUsage("DST and --metadata-only both say where to write to", "leave out one of them");
     }
     DCPCTL_TRY(to_ == To::kTorch ? CheckTorchOptions() : CheckDcpOptions());
     return CheckTarget(Target(), report_, options_);
@@ -79,16 +76,16 @@ class ConvertCommand final : public Command {
                               : !metadata_.empty()                    ? "--metadata-only"
                                                                       : nullptr;
     if (given == nullptr) return {};
-    return Wrong(std::string(given) + " is for DCP directories", "leave it out, or use --to dcp");
+    return WrongUsage(std::string(given) + " is for DCP directories", "leave it out, or use --to dcp");
   }
 
   [[nodiscard]] Result<void> CheckDcpOptions() const {
-    if (target_ == "-") return Wrong("a DCP directory cannot go to standard output", "give a name");
+    if (target_ == "-") return WrongUsage("a DCP directory cannot go to standard output", "give a name");
     const char* const given = options_.flat ? "--flat" : options_.int_keys ? "--int-keys" : nullptr;
     if (given != nullptr)
-      return Wrong(std::string(given) + " is for torch.save files", "leave it out, or use --to torch");
+      return WrongUsage(std::string(given) + " is for torch.save files", "leave it out, or use --to torch");
     if (metadata_.empty() || options_.data == DataPolicy::kRewrite) return {};
-    return Wrong("--data and --metadata-only both say what becomes of the data files", "leave out one of them");
+    return WrongUsage("--data and --metadata-only both say what becomes of the data files", "leave out one of them");
   }
 
   std::string source_;

@@ -27,10 +27,6 @@ const char* const kLikeHelp =
     "cut everything as the checkpoint DIR is\n"
     "It must have the same keys and shapes.";
 
-auto Wrong(std::string message, std::string advice) {
-  return Fail(Error(ErrorKind::kUsage, std::move(message)).Advise(std::move(advice)));
-}
-
 }  // namespace
 
 void AddLayoutOptions(CLI::App& app, LayoutArguments& arguments) {
@@ -53,11 +49,12 @@ Result<void> CheckLayout(const LayoutArguments& arguments) {
   if (!arguments.mesh.empty()) given.emplace_back("--mesh");
   if (!arguments.file.empty()) given.emplace_back("--layout");
   if (!arguments.like.empty()) given.emplace_back("--like");
-  if (given.size() > 1) return Wrong(given[0] + " and " + given[1] + " both say how to cut", "leave out one of them");
+  if (given.size() > 1)
+    return WrongUsage(given[0] + " and " + given[1] + " both say how to cut", "leave out one of them");
   if (!arguments.placements.empty() && arguments.mesh.empty())
-    return Wrong("--placement goes by the names of a mesh, and there is none", "say --mesh NAME=SIZE,...");
+    return WrongUsage("--placement goes by the names of a mesh, and there is none", "say --mesh NAME=SIZE,...");
   if (!given.empty() && given[0] == "--world-size" && arguments.world_size == 0)
-    return Wrong("--world-size is 0, expected at least one rank", "say how many ranks will load the checkpoint");
+    return WrongUsage("--world-size is 0, expected at least one rank", "say how many ranks will load the checkpoint");
   return {};
 }
 

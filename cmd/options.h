@@ -53,6 +53,11 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& names, T& value,
       help);
 }
 
+// A command line that makes no sense, and what to do instead.
+inline auto WrongUsage(std::string message, std::string advice) {
+  return Fail(Error(ErrorKind::kUsage, std::move(message)).Advise(std::move(advice)));
+}
+
 enum class Parsed : uint8_t { kRun, kHelp };
 
 // `arguments` without the names of program and command; `command` is for messages. Errors: kUsage.

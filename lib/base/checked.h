@@ -19,6 +19,11 @@ inline std::optional<uint64_t> CheckedMul(uint64_t a, uint64_t b) {
   return product;
 }
 
+// For sums that are only shown: stays at the largest number once it or `count` does not fit.
+inline void AddSaturating(uint64_t& sum, std::optional<uint64_t> count) {
+  sum = count ? CheckedAdd(sum, *count).value_or(UINT64_MAX) : UINT64_MAX;
+}
+
 // Product of all factors. Zero when any factor is zero, even if the others would overflow.
 inline std::optional<uint64_t> CheckedProduct(std::span<const uint64_t> factors) {
   for (const uint64_t factor : factors) {

@@ -17,7 +17,7 @@ namespace dcpctl::engine {
 namespace {
 
 constexpr uint64_t kBufferBytes = uint64_t{4} << 20;
-constexpr uint64_t kBlock = 4096;
+constexpr uint64_t kCopyBlock = 4096;
 
 class FileCopier {
  public:
@@ -25,7 +25,7 @@ class FileCopier {
       : in_(input),
         jobs_(static_cast<unsigned>(std::min<uint64_t>(EffectiveJobs(input.jobs), input.plan.copies.size()))),
         cache_(input.files, PathsOf(input.plan)),
-        buffers_(jobs_, std::clamp(input.memory_bytes / std::max(1U, jobs_), kBlock, kBufferBytes)) {}
+        buffers_(jobs_, std::clamp(input.memory_bytes / std::max(1U, jobs_), kCopyBlock, kBufferBytes)) {}
 
   Result<RunOutcome> Run() {
     DCPCTL_TRY(ParallelFor(in_.plan.copies.size(), jobs_, in_.stop, [this](uint64_t i) {
@@ -53,7 +53,7 @@ class FileCopier {
 
   // All whole blocks, or none. How many bytes.
   Result<uint64_t> Clone(const io::ReadFile& source, io::WriteFile& out) {
-    const uint64_t whole = source.size() / kBlock * kBlock;
+    const uint64_t whole = source.size() / kCopyBlock * kBlock;
     if (in_.reflink == Reflink::kNever || whole == 0) return 0;
     DCPCTL_ASSIGN(const bool shared, out.CloneRange(source, 0, 0, whole));
     if (!shared && in_.reflink == Reflink::kAlways) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 // With RESOLVE_BENEATH the kernel gives up with EAGAIN when something is renamed under its feet.
-constexpr int kMaxAttempts = 16;
+constexpr int kMaxOpenAttempts = 16;
 
 Error Refuse(int err, const std::string& name) {
   switch (err) {
@@ -69,7 +69,7 @@ Result<UniqueFd> OpenFdBeneath(const SystemCalls& calls, const std::filesystem::
   how.flags = kReadFlags;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   int fd = -1;
-  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kMaxOpenAttempts; ++attempt) {
     fd = calls.OpenAt2(directory.get(), relative.c_str(), how);
     if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) break;
   }

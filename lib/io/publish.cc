@@ -14,7 +14,7 @@
 namespace dcpctl::io {
 namespace {
 
-constexpr int kMaxAttempts = 100;
+constexpr int kMaxNameAttempts = 100;
 constexpr size_t kSuffixLength = 6;
 constexpr size_t kMaxNameBytes = 255;                                          // NAME_MAX of all common file systems
 constexpr size_t kMaxStemBytes = kMaxNameBytes - (1 + 1 + kSuffixLength + 4);  // ".", ".", suffix, ".tmp"
@@ -70,7 +70,7 @@ std::string FreshName(std::string_view stem) {
 
 Result<FreshFile> CreateFresh(const SystemCalls& calls, int directory, std::string_view stem, mode_t mode,
                               const std::string& place) {
-  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kMaxNameAttempts; ++attempt) {
     std::string name = FreshName(stem);
     auto fd =
         OpenAt(calls, directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode, place, "create a temporary file");

@@ -9,7 +9,7 @@
 namespace dcpctl::io {
 namespace {
 
-constexpr int kMaxAttempts = 100;
+constexpr int kMaxFolderAttempts = 100;
 
 std::filesystem::path ParentOf(const std::filesystem::path& target) {
   return target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
@@ -37,7 +37,7 @@ void RemoveTree(FileSystem& files, const std::filesystem::path& directory) {
 
 Result<StagedDirectory> StagedDirectory::Make(FileSystem& files, const std::filesystem::path& target) {
   const std::filesystem::path name = WithoutSlash(target);
-  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kMaxFolderAttempts; ++attempt) {
     std::filesystem::path path = ParentOf(name) / FreshName(name.filename().string());
     DCPCTL_ASSIGN(const bool made, files.MakeDirectory(path));
     if (made) return StagedDirectory(files, name, std::move(path));

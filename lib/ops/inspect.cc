@@ -18,11 +18,6 @@
 namespace dcpctl {
 namespace {
 
-// Shapes are claims of the metadata: a sum that does not fit is shown as the largest number.
-void AddTo(uint64_t& sum, std::optional<uint64_t> count) {
-  sum = count ? CheckedAdd(sum, *count).value_or(UINT64_MAX) : UINT64_MAX;
-}
-
 InspectTotals Total(const Catalog& catalog) {
   InspectTotals totals;
   for (const EntryRef entry : catalog.entries) {
@@ -34,13 +29,13 @@ InspectTotals Total(const Catalog& catalog) {
     const std::optional<uint64_t> elements = Numel(tensor.shape);
     ++totals.tensors;
     totals.chunks += tensor.chunk_count;
-    AddTo(totals.elements, elements);
-    AddTo(totals.bytes, elements ? CheckedMul(*elements, ItemBytes(tensor.dtype)) : std::nullopt);
+    AddSaturating(totals.elements, elements);
+    AddSaturating(totals.bytes, elements ? CheckedMul(*elements, ItemBytes(tensor.dtype)) : std::nullopt);
   }
   for (const SourceFile& file : catalog.files) {
     if (file.missing) continue;
     ++totals.files;
-    AddTo(totals.file_bytes, file.bytes);
+    AddSaturating(totals.file_bytes, file.bytes);
   }
   return totals;
 }

@@ -20,10 +20,6 @@ namespace dcpctl {
 namespace ops {
 namespace {
 
-void AddTo(uint64_t& sum, std::optional<uint64_t> count) {
-  sum = count ? CheckedAdd(sum, *count).value_or(UINT64_MAX) : UINT64_MAX;
-}
-
 void CountContents(const Verified& verified, VerifyReport& report) {
   const Catalog& catalog = verified.catalog;
   VerifyTotals& totals = report.totals;
@@ -35,13 +31,13 @@ void CountContents(const Verified& verified, VerifyReport& report) {
     const Tensor& tensor = catalog.tensors[entry.index];
     const std::optional<uint64_t> elements = Numel(tensor.shape);
     totals.chunks += tensor.chunk_count;
-    AddTo(totals.bytes, elements ? CheckedMul(*elements, ItemBytes(tensor.dtype)) : std::nullopt);
+    AddSaturating(totals.bytes, elements ? CheckedMul(*elements, ItemBytes(tensor.dtype)) : std::nullopt);
   }
   std::set<uint64_t> ranks;
   for (const SourceFile& file : catalog.files) {
     if (file.missing) continue;
     ++totals.files;
-    AddTo(totals.file_bytes, file.bytes);
+    AddSaturating(totals.file_bytes, file.bytes);
     if (file.rank && (file.referenced || catalog.entries.empty())) ranks.insert(*file.rank);
   }
   report.ranks = ranks.size();

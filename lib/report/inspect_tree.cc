@@ -15,7 +15,7 @@ namespace dcpctl::report {
 namespace {
 
 // Deeper paths stay joined in the last label: a metadata file may claim any depth.
-constexpr size_t kMaxDepth = 64;
+constexpr size_t kMaxTreeDepth = 64;
 
 struct Node {
   std::string label;
@@ -49,7 +49,7 @@ void Count(Node& node, const Tensor* tensor) {
 void Insert(Node& root, const KeyPath& path, const Tensor* tensor, const Object* object) {
   Node* node = &root;
   Count(*node, tensor);
-  const size_t depth = std::min(path.size(), kMaxDepth);
+  const size_t depth = std::min(path.size(), kMaxTreeDepth);
   for (size_t i = 0; i < depth; ++i) {
     const bool cut = i + 1 == depth && depth < path.size();
     node =

@@ -14,7 +14,7 @@ using pickle::Value;
 
 // A value is cut beyond these: containers that are shared again and again could take exponentially much.
 constexpr size_t kMaxTextBytes = size_t{1} << 20;
-constexpr int kMaxDepth = 100;
+constexpr int kMaxValueDepth = 100;
 constexpr size_t kMaxNodes = 1'000'000;
 // Text counts as a node for each of so many bytes.
 constexpr size_t kTextBytesPerNode = 16;
@@ -58,7 +58,7 @@ std::string DescribeTensor(Value value) {
 class JsonMaker {
  public:
   Json Make(Value value, int depth = 0) {
-    if (++nodes_ > kMaxNodes || depth > kMaxDepth) return kCut;
+    if (++nodes_ > kMaxNodes || depth > kMaxValueDepth) return kCut;
     switch (value.kind()) {
       case Kind::kNone: return nullptr;
       case Kind::kBool: return value.AsBool();
