@@ -124,7 +124,8 @@ struct Catalog {
   std::vector<Tensor> tensors;
   std::vector<Object> objects;
   std::vector<EntryRef> entries;
-  // The order in which a state dict has them, where the checkpoint tells: numbers of entries, not always of all.
+  // The order in which the state dict had them, where it is known to be another: numbers of entries, each once, not
+  // always of all. A save lists first what its first rank wrote.
   std::vector<uint32_t> state_order;
   std::vector<Chunk> chunks;
   Dims dims;  // the pool

@@ -240,6 +240,7 @@ Result<void> CatalogBuilder::AddPaths(const Metadata& metadata, const std::strin
         return Fail(std::move(path).error());
       continue;
     }
+    if (added_ == 1) catalog_.state_order.push_back(entry->second);
     const EntryRef ref = catalog_.entries[entry->second];
     (ref.is_tensor ? catalog_.tensors[ref.index].path : catalog_.objects[ref.index].path) = *std::move(path);
   }

@@ -40,6 +40,7 @@ void KeepOnly(Catalog& catalog, uint32_t file) {
   }
   catalog.chunks = std::move(chunks);
   catalog.entries = std::move(entries);
+  catalog.state_order.clear();
 }
 
 }  // namespace

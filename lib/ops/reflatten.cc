@@ -59,6 +59,7 @@ class Reflattener {
     old_.catalog.entries = std::exchange(out_.catalog.entries, {});
     old_.catalog.tensors = std::exchange(out_.catalog.tensors, {});
     old_.catalog.objects = std::exchange(out_.catalog.objects, {});
+    out_.catalog.state_order.clear();  // numbers of entries that are no more; the new ones come as the state has them
     for (torch::Leaf& leaf : leaves) DCPCTL_TRY(AddLeaf(std::move(leaf)));
     return std::move(out_);
   }

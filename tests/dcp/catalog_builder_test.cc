@@ -117,6 +117,14 @@ TEST(CatalogBuilder, PathsComeFromPlannerData) {  // C67
   EXPECT_FALSE(CatalogOf({&flat}).nested);
 }
 
+// A save lists first what its first rank wrote; planner data keeps the order of the state.
+TEST(CatalogBuilder, KnowsTheOrderOfTheState) {
+  SampleMetadata sample;
+  for (const char* key : {"step", "w", "b", "unknown"}) sample.AddObject(key);
+  for (const char* key : {"w", "of nothing", "b", "step"}) sample.AddPath(key, {key});
+  EXPECT_THAT(CatalogOf({&sample}).state_order, ElementsAre(1, 2, 0));
+}
+
 TEST(CatalogBuilder, ReportsWhatHasNoRecord) {  // C12
   SampleMetadata sample;
   sample.AddTensor("w", "float32", {4}, {{{0}, {2}}, {{2}, {2}}});
