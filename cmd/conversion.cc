@@ -23,6 +23,9 @@ const char* const kCompatHelp =
     "make it readable by this PyTorch and newer\n"
     "Decides how containers are taken apart and what the metadata's classes are called. By default PyTorch 2.0 and "
     "everything newer can read it, and a DCP directory keeps its entries.";
+const char* const kZstdHelp =
+    "compress each item (LEVEL 1 to 19, default 3)\n"
+    "PyTorch 2.7 and newer, with the zstandard package, read such checkpoints.";
 const char* const kIntKeysHelp =
     "turn the keys \"0\", \"1\" of optimizer state into integers\n"
     "DCP stores every dict key as text; an optimizer that is not keyed by parameter names needs integers.";
@@ -57,6 +60,9 @@ void AddTorchOptions(CLI::App& app, ConvertOptions& options) {
 
 void AddDcpOptions(CLI::App& app, ConvertOptions& options) {
   AddText(app, "--compat", options.compat, "VERSION", kCompatHelp)->group("Content");
+  AddOptionalNumber(app, "--zstd", options.zstd_level, kLeastZstdLevel, kMostZstdLevel, kDefaultZstdLevel, "LEVEL",
+                    kZstdHelp)
+      ->group("Content");
 }
 
 void AddConversionOptions(CLI::App& app, ConvertOptions& options, ReportOptions& report) {

@@ -49,7 +49,8 @@ std::string OptionText(const CLI::Option& option) {
       option.get_snames().empty() ? "    " : "-" + option.get_snames()[0] + (option.get_lnames().empty() ? "" : ", ");
   for (const std::string& name : option.get_lnames()) text += "--" + name;
   const std::string value = ValueNameOf(option);
-  return value.empty() ? text : text + " " + value;
+  // "[=LEVEL]" belongs to the name.
+  return value.empty() ? text : text + (value.starts_with('[') ? "" : " ") + value;
 }
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -92,6 +93,7 @@ std::string ManualItem(const CLI::Option& option) {
   std::string value = ValueNameOf(option);
   for (size_t bar = value.find('|'); bar != std::string::npos; bar = value.find('|', bar + 3))
     value.replace(bar, 1, " | ");
+  if (value.starts_with("[=")) return item + " Ns Oo = Ns Ar " + value.substr(2, value.size() - 3) + " Oc\n";
   return item + (value.empty() ? "" : " Ar " + value) + "\n";
 }
 

@@ -180,6 +180,32 @@ CLI::Option* AddNumber(CLI::App& app, const std::string& names, unsigned& value,
   return AddValue(app, names, parse, "N", help);
 }
 
+CLI::Option* AddOptionalNumber(CLI::App& app, const std::string& names, std::optional<int>& value, int least, int most,
+                               int otherwise, const std::string& value_name, const std::string& help) {
+  const auto callback = [=, &value](const CLI::results_t& results) {
+    // CLI11 gives a flag that has no value of its own a word for yes.
+    const std::string& typed = results.back();
+    if (typed.empty() || typed == "true") {
+      value = otherwise;
+      return true;
+    }
+    int number = 0;
+    const char* const end = typed.data() + typed.size();
+    const auto [stopped, failure] = std::from_chars(typed.data(), end, number);
+    if (typed.empty() || stopped != end || failure != std::errc() || number < least || number > most) {
+      throw Refusal(LastName(names) + " is " + Quote(typed) + ", expected a number from " + std::to_string(least) +
+                    " to " + std::to_string(most));
+    }
+    value = number;
+    return true;
+  };
+  // An option whose value may be left out would take the next argument for it; a flag takes only what follows `=`.
+  return app.add_option(names, CLI::callback_t(callback), help)
+      ->expected(0)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->type_name("[=" + value_name + "]");
+}
+
 CLI::Option* AddDevice(CLI::App& app, const std::string& names, std::string& device, const std::string& help) {
   static const std::string kForm = "cpu|cuda[:N]";
   const auto parse = [names, &device](const std::string& typed) {
@@ -223,7 +249,9 @@ std::string NameOf(const CLI::Option& option) {
 }
 
 std::string ValueNameOf(const CLI::Option& option) {
-  return option.get_items_expected_max() == 0 ? "" : option.get_type_name();
+  std::string name = option.get_type_name();
+  // A flag has none of its own, but for a value that may follow its name.
+  return option.get_items_expected_max() == 0 && !name.starts_with("[=") ? "" : name;
 }
 
 std::vector<std::pair<std::string, std::vector<const CLI::Option*>>> OptionGroups(const CLI::App& app) {

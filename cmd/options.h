@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,9 @@ CLI::Option* AddRenamings(CLI::App& app, const std::string& names, std::vector<R
 CLI::Option* AddSize(CLI::App& app, const std::string& names, uint64_t& bytes, const std::string& help);
 CLI::Option* AddNumber(CLI::App& app, const std::string& names, unsigned& value, unsigned most,
                        const std::string& help);
+// NAME or NAME=N: without a number it is `otherwise`.
+CLI::Option* AddOptionalNumber(CLI::App& app, const std::string& names, std::optional<int>& value, int least, int most,
+                               int otherwise, const std::string& value_name, const std::string& help);
 // "cpu", "cuda" or "cuda:N".
 CLI::Option* AddDevice(CLI::App& app, const std::string& names, std::string& device, const std::string& help);
 // A required argument without a dash.

@@ -74,6 +74,10 @@ struct LayoutOptions {
   [[nodiscard]] bool empty() const { return world_size == 0 && mesh.empty() && file.empty() && like.empty(); }
 };
 
+inline constexpr int kLeastZstdLevel = 1;
+inline constexpr int kDefaultZstdLevel = 3;  // what PyTorch writes with
+inline constexpr int kMostZstdLevel = 19;    // beyond, a reader needs more memory, too
+
 struct ConvertOptions {
   Selection selection = {};
   RunOptions run = {};

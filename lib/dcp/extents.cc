@@ -24,7 +24,6 @@
 namespace dcpctl::dcp {
 namespace {
 
-constexpr std::string_view kZstd = "stream.zstd/1";
 // Headers, pickle and directory around one storage. A record that decodes to more than its tensor and this
 // is not what it claims to be.
 constexpr uint64_t kArchiveRoom = uint64_t{1} << 20;
@@ -35,7 +34,7 @@ constexpr uint64_t kMaxLookedAtBytes = uint64_t{1} << 20;
 
 // `name/version`; the part of the version before a dot decides.
 bool IsZstd(std::string_view descriptor) {
-  return descriptor == kZstd || descriptor.starts_with(std::string(kZstd) + ".");
+  return descriptor == kZstdTransform || descriptor.starts_with(std::string(kZstdTransform) + ".");
 }
 
 class ExtentSurvey {

@@ -9,6 +9,8 @@
 namespace dcpctl::dcp {
 
 inline constexpr std::string_view kMetadataName = ".metadata";
+// What `transform_descriptors` calls an item that is one zstd stream.
+inline constexpr std::string_view kZstdTransform = "stream.zstd/1";
 inline constexpr std::string_view kUnfinishedMetadataName = ".metadata.tmp";
 inline constexpr std::string_view kDataSuffix = ".distcp";
 

@@ -2,16 +2,15 @@
 // numbered in the order of the outputs.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <stop_token>
 #include <utility>
 #include <vector>
 
 #include "dcpctl/error.h"
+#include "engine/turns.h"
 #include "io/file.h"
 #include "io/sink.h"
 
@@ -53,19 +52,15 @@ class FileTarget final : public Target {
 // One output.
 class StreamTarget final : public Target {
  public:
-  StreamTarget(io::Sink& sink, std::stop_token stop) : sink_(sink), stop_(std::move(stop)) { sink_.StopWhen(stop_); }
-  Result<void> Begin(uint64_t number) override;
+  StreamTarget(io::Sink& sink, const std::stop_token& stop) : sink_(sink), turns_(stop) { sink_.StopWhen(stop); }
+  Result<void> Begin(uint64_t number) override { return turns_.Wait(number); }
   Result<void> Write(uint32_t output, uint64_t offset, std::span<const std::byte> bytes) override;
-  void End(uint64_t number, bool ok) override;
+  void End(uint64_t number, bool ok) override { turns_.End(number, ok); }
   [[nodiscard]] bool ordered() const override { return true; }
 
  private:
   io::Sink& sink_;
-  const std::stop_token stop_;
-  std::mutex mutex_;  // guards the two below
-  uint64_t turn_ = 0;
-  bool broken_ = false;
-  std::condition_variable_any changed_;
+  Turns turns_;
 };
 
 }  // namespace dcpctl::engine

@@ -15,19 +15,32 @@
 namespace dcpctl::ops {
 namespace {
 
+// When the state dict comes to each entry. What it does not have comes last, as the catalog lists it.
+std::vector<size_t> TurnOfEntries(const Catalog& catalog) {
+  std::vector<size_t> turn(catalog.entries.size(), SIZE_MAX);
+  size_t next = 0;
+  for (const uint32_t entry : catalog.state_order) turn[entry] = next++;
+  for (size_t& one : turn) {
+    if (one == SIZE_MAX) one = next++;
+  }
+  return turn;
+}
+
 class DcpOutputPlanner {
  public:
   DcpOutputPlanner(const Catalog& catalog, const DcpOutputOptions& options)
-      : catalog_(catalog), options_(options), builder_(catalog), places_(options.items.size()) {}
+      : catalog_(catalog),
+        options_(options),
+        builder_(catalog),
+        places_(options.items.size()),
+        turn_(TurnOfEntries(catalog)) {}
 
   Result<Plan> Run() {
-    std::vector<std::vector<size_t>> items_of(options_.files.size());
-    for (size_t i = 0; i < options_.items.size(); ++i) items_of[options_.items[i].file].push_back(i);
     for (uint32_t file = 0; file < options_.files.size(); ++file) {
       if (options_.files[file].adopted == kNoFile) {
-        DCPCTL_TRY(AddDataFile(file, std::move(items_of[file])));
+        DCPCTL_TRY(AddDataFile(options_.files[file].name, ItemsOf(file)));
       } else {
-        AdoptDataFile(options_.files[file], items_of[file]);
+        AdoptDataFile(options_.files[file], ItemsOf(file));
       }
     }
     DCPCTL_ASSIGN(const dcp::NewMetadata metadata, DescribeEntries());
@@ -35,6 +48,33 @@ class DcpOutputPlanner {
     const uint32_t output = builder_.AddOutput(std::string(dcp::kMetadataName), bytes.size());
     builder_.AddLiteral({.output = output, .offset = 0, .bytes = std::move(bytes), .holes = {}});
     return std::move(builder_).Finish();
+  }
+
+  Result<CompressedOutput> RunCompressed() {
+    CompressedOutput output;
+    for (uint32_t file = 0; file < options_.files.size(); ++file) {
+      for (const size_t i : ItemsOf(file)) {
+        fillings_.clear();
+        DCPCTL_ASSIGN(dcp::NewItem item, MakeItem(options_.items[i]));
+        item.is_tensor = false;  // nothing of it is on a boundary once it is compressed
+        DCPCTL_ASSIGN(dcp::DataFileLayout layout, dcp::MakeDataFileLayout({item}));
+        Place(options_.files[file].name, std::move(layout));
+        output.items.push_back(i);
+      }
+    }
+    DCPCTL_TRY(DescribeEntries());  // what is wrong with it shows before anything is written
+    output.plan = std::move(builder_).Finish();
+    return output;
+  }
+
+  Result<std::string> DescribeCompressed(const CompressedOutput& output, std::span<const dcp::PlacedItem> places) {
+    for (size_t i = 0; i < places.size(); ++i) places_[output.items[i]] = places[i];
+    DCPCTL_ASSIGN(dcp::NewMetadata metadata, DescribeEntries());
+    metadata.transform_chains = {{}, {std::string(dcp::kZstdTransform)}};
+    for (dcp::NewEntry& entry : metadata.entries) {
+      for (dcp::NewChunk& chunk : entry.chunks) chunk.transforms = 1;
+    }
+    return dcp::WriteMetadata(metadata, options_.compat);
   }
 
  private:
@@ -49,19 +89,42 @@ class DcpOutputPlanner {
   const Tensor& TensorOf(const DcpItem& item) const { return catalog_.tensors[catalog_.entries[item.entry].index]; }
   const Object& ObjectOf(const DcpItem& item) const { return catalog_.objects[catalog_.entries[item.entry].index]; }
 
-  // Objects first, as PyTorch writes them.
-  Result<void> AddDataFile(uint32_t file, std::vector<size_t> order) {
-    std::stable_partition(order.begin(), order.end(), [this](size_t i) { return !IsTensor(options_.items[i]); });
+  void SortItems(std::vector<size_t>& order) const {
+    if (options_.order == ItemOrder::kObjectsFirst) {
+      std::stable_partition(order.begin(), order.end(), [this](size_t i) { return !IsTensor(options_.items[i]); });
+    } else {
+      std::stable_sort(order.begin(), order.end(), [this](size_t a, size_t b) {
+        return turn_[options_.items[a].entry] < turn_[options_.items[b].entry];
+      });
+    }
+  }
+
+  // In the order in which they lie in the file.
+  const std::vector<size_t>& ItemsOf(uint32_t file) {
+    if (items_of_.empty()) {
+      items_of_.resize(options_.files.size());
+      for (size_t i = 0; i < options_.items.size(); ++i) items_of_[options_.items[i].file].push_back(i);
+      for (uint32_t f = 0; f < items_of_.size(); ++f) {
+        if (options_.files[f].adopted == kNoFile) SortItems(items_of_[f]);
+      }
+    }
+    return items_of_[file];
+  }
+
+  Result<dcp::NewItem> MakeItem(const DcpItem& item) {
+    return IsTensor(item) ? MakeTensorItem(item) : MakeObjectItem(ObjectOf(item));
+  }
+
+  Result<void> AddDataFile(const std::string& name, const std::vector<size_t>& order) {
     fillings_.clear();
     std::vector<dcp::NewItem> items;
     for (const size_t i : order) {
-      DCPCTL_ASSIGN(dcp::NewItem item, IsTensor(options_.items[i]) ? MakeTensorItem(options_.items[i])
-                                                                   : MakeObjectItem(ObjectOf(options_.items[i])));
+      DCPCTL_ASSIGN(dcp::NewItem item, MakeItem(options_.items[i]));
       items.push_back(std::move(item));
     }
     DCPCTL_ASSIGN(dcp::DataFileLayout layout, dcp::MakeDataFileLayout(items));
     for (size_t i = 0; i < order.size(); ++i) places_[order[i]] = layout.items[i];
-    Place(options_.files[file].name, std::move(layout));
+    Place(name, std::move(layout));
     return {};
   }
 
@@ -164,14 +227,25 @@ class DcpOutputPlanner {
   const Catalog& catalog_;
   const DcpOutputOptions& options_;
   PlanBuilder builder_;
+  std::vector<std::vector<size_t>> items_of_;  // by file; see ItemsOf
   std::vector<Filling> fillings_;
   std::vector<dcp::PlacedItem> places_;  // by item
+  const std::vector<size_t> turn_;       // of each entry, in the order of the state
 };
 
 }  // namespace
 
 Result<Plan> PlanDcpOutput(const Catalog& catalog, const DcpOutputOptions& options) {
   return DcpOutputPlanner(catalog, options).Run();
+}
+
+Result<CompressedOutput> PlanCompressedOutput(const Catalog& catalog, const DcpOutputOptions& options) {
+  return DcpOutputPlanner(catalog, options).RunCompressed();
+}
+
+Result<std::string> MakeCompressedMetadata(const Catalog& catalog, const DcpOutputOptions& options,
+                                           const CompressedOutput& output, std::span<const dcp::PlacedItem> places) {
+  return DcpOutputPlanner(catalog, options).DescribeCompressed(output, places);
 }
 
 }  // namespace dcpctl::ops

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,17 @@ struct DcpItem {
   uint32_t transforms = 0;  // into Catalog::transform_chains
 };
 
+// Of the items in one file.
+enum class ItemOrder : uint8_t {
+  kObjectsFirst,  // then tensors, each as in `items`: what PyTorch writes
+  kAsLoaded,      // as a state dict has them, which is how PyTorch asks for them: the file is read front to back
+};
+
 struct DcpOutputOptions {
   std::vector<KeyPath> paths;  // new path of each entry that has an item, by Catalog::entries
   std::vector<DcpFile> files;
-  // Those of one entry in the order of its chunks; a file holds objects, then tensors, in this order.
-  std::vector<DcpItem> items;
+  std::vector<DcpItem> items;  // those of one entry in the order of its chunks
+  ItemOrder order = ItemOrder::kObjectsFirst;
   bool nested = true;
   dcp::Compat compat;
   DataPolicy data = DataPolicy::kRewrite;  // of adopted files
@@ -43,5 +50,16 @@ struct DcpOutputOptions {
 // Outputs of the plan are the data files, named by `files`, and last `.metadata`; adopted files are its copies. With
 // DataPolicy::kNone, `.metadata` alone. Errors: kMismatch for two entries of one key, kLimit.
 Result<Plan> PlanDcpOutput(const Catalog& catalog, const DcpOutputOptions& options);
+
+// The same with each item compressed on its own. How long items become is known once they are written, so there is
+// no metadata in the plan: its outputs are the items, those of a file side by side under its name.
+struct CompressedOutput {
+  Plan plan;
+  std::vector<size_t> items;  // into DcpOutputOptions::items, by output
+};
+Result<CompressedOutput> PlanCompressedOutput(const Catalog& catalog, const DcpOutputOptions& options);
+// The bytes of `.metadata`; `places` are those of the outputs.
+Result<std::string> MakeCompressedMetadata(const Catalog& catalog, const DcpOutputOptions& options,
+                                           const CompressedOutput& output, std::span<const dcp::PlacedItem> places);
 
 }  // namespace dcpctl::ops

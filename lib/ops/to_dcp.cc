@@ -68,8 +68,8 @@ void CountWholeContainers(const Limits& limits, NamedSource& named) {
   }
 }
 
-Result<Plan> PlanOutput(const NamedSource& named, const RankLayout* layout, const ConvertOptions& options,
-                        const dcp::Compat& compat) {
+Result<DcpOutputOptions> PlaceEntries(const NamedSource& named, const RankLayout* layout, const ConvertOptions& options,
+                                      const dcp::Compat& compat) {
   const Catalog& catalog = named.source.catalog;
   DcpOutputOptions output{.paths = named.paths, .files = {}, .items = {}, .compat = compat, .data = options.data};
   // For flat keys too: PyTorch 2.3's converter fails without.
@@ -77,6 +77,7 @@ Result<Plan> PlanOutput(const NamedSource& named, const RankLayout* layout, cons
   const Placing placing{.catalog = catalog, .selected = named.source.selected, .made = named.made};
   if (layout != nullptr) {
     PlaceRanks(*layout, output);
+    output.order = ItemOrder::kAsLoaded;
   } else if (options.data != DataPolicy::kRewrite) {
     DCPCTL_TRY(PlaceRecords(placing, output));
   } else if (catalog.format == Format::kDcp) {
@@ -84,9 +85,7 @@ Result<Plan> PlanOutput(const NamedSource& named, const RankLayout* layout, cons
   } else {
     PlaceWhole(placing, output);
   }
-  DCPCTL_ASSIGN(Plan plan, PlanDcpOutput(catalog, output));
-  DCPCTL_TRY(CheckPlan(plan));
-  return plan;
+  return output;
 }
 
 // A checkpoint is a dict of entries; a torch.save file may hold anything.
@@ -102,6 +101,20 @@ Result<void> CheckHasKeys(const NamedSource& named) {
                     .Advise("a DCP checkpoint has a key for everything in it; --add-prefix model puts it under one"));
   }
   return {};
+}
+
+// transform_descriptors came with PyTorch 2.7.
+constexpr unsigned kFirstWithTransforms = 2007;
+
+Result<void> CheckCompression(const ConvertOptions& options, const dcp::Compat& compat) {
+  if (!options.zstd_level) return {};
+  if (options.data != DataPolicy::kRewrite)
+    return Fail(ErrorKind::kUsage, "compression and data files that are taken over, expected one of them");
+  if (options.run.reflink == Reflink::kAlways)
+    return Fail(ErrorKind::kUsage, "compressed data shares no blocks, expected another --reflink than always");
+  if (compat.number >= kFirstWithTransforms) return {};
+  return Fail(ErrorKind::kUnsupported, "PyTorch " + std::string(compat.version) +
+                                           " reads no compressed items, expected 2.7 or newer for --zstd");
 }
 
 Result<void> CheckLayoutOptions(const ConvertOptions& options) {
@@ -133,6 +146,37 @@ Result<NamedSource> OpenNamed(io::FileSystem& files, const std::filesystem::path
   return named;
 }
 
+// Until they are written, files are known by what goes into them.
+void NoteCompression(PlanSummary& summary) {
+  std::vector<PlanOutput> outputs;
+  for (PlanOutput& output : summary.outputs) {
+    if (!outputs.empty() && outputs.back().path == output.path) {
+      outputs.back().bytes += output.bytes;
+    } else {
+      outputs.push_back(std::move(output));
+    }
+  }
+  summary.outputs = std::move(outputs);
+}
+
+void RecordFiles(std::vector<PlanOutput> written, PlanSummary& summary) {
+  summary.outputs = std::move(written);
+  summary.bytes_written = 0;
+  for (const PlanOutput& output : summary.outputs) summary.bytes_written += output.bytes;
+}
+
+Result<CompressedOutcome> WriteCompressed(io::FileSystem& files, const Catalog& catalog, const DcpOutputOptions& output,
+                                          const CompressedOutput& planned, const std::filesystem::path& target,
+                                          const ConvertOptions& options) {
+  const auto metadata = [&](std::span<const engine::ZstdTarget::Extent> extents) {
+    std::vector<dcp::PlacedItem> places;
+    for (const auto& extent : extents) places.push_back({.offset = extent.offset, .length = extent.length});
+    return MakeCompressedMetadata(catalog, output, planned, places);
+  };
+  return WriteCompressedDirectory(files, planned.plan, target, options.run,
+                                  {.level = *options.zstd_level, .metadata = metadata});
+}
+
 ConvertReport MakeReport(const NamedSource& named, const Plan& plan) {
   ConvertReport report{.plan = Summarize(plan)};
   report.plan.findings = named.source.catalog.findings;
@@ -157,6 +201,7 @@ Result<ConvertReport> ToDcp(io::FileSystem& files, const std::filesystem::path& 
   DCPCTL_TRY(CheckLayoutOptions(options));
   DCPCTL_ASSIGN(const dcp::Compat compat,
                 options.compat.empty() ? dcp::DefaultCompat() : dcp::CompatOf(options.compat));
+  DCPCTL_TRY(CheckCompression(options, compat));
   const bool to_file = options.data == DataPolicy::kNone;
   auto kind = check::TargetKind::kFile;
   if (to_file) {
@@ -170,13 +215,30 @@ Result<ConvertReport> ToDcp(io::FileSystem& files, const std::filesystem::path& 
   if (!options.layout.empty()) {
     DCPCTL_ASSIGN(layout, ResolveLayout(files, named.source.catalog, named.paths, options));
   }
-  DCPCTL_ASSIGN(const Plan plan, PlanOutput(named, layout ? &layout->layout : nullptr, options, compat));
+  DCPCTL_ASSIGN(const DcpOutputOptions output,
+                PlaceEntries(named, layout ? &layout->layout : nullptr, options, compat));
+  CompressedOutput planned;
+  if (options.zstd_level) {
+    DCPCTL_ASSIGN(planned, PlanCompressedOutput(named.source.catalog, output));
+  } else {
+    DCPCTL_ASSIGN(planned.plan, PlanDcpOutput(named.source.catalog, output));
+  }
+  const Plan& plan = planned.plan;
+  DCPCTL_TRY(CheckPlan(plan));
   ConvertReport report = MakeReport(named, plan);
   if (layout) {
     report.ranks = std::move(layout->layout.ranks);
     std::move(layout->notes.begin(), layout->notes.end(), std::back_inserter(report.plan.findings));
   }
+  if (options.zstd_level) NoteCompression(report.plan);
   if (options.run.dry_run) return report;
+  if (options.zstd_level) {
+    auto outcome = WriteCompressed(files, named.source.catalog, output, planned, target, options);
+    if (!outcome) return Fail(std::move(outcome).error());
+    RecordFiles(std::move(outcome->files), report.plan);
+    DCPCTL_TRY(WriteAndRecord(outcome->run, start, report));
+    return report;
+  }
   DCPCTL_TRY(WriteAndRecord(
       to_file ? WriteOutput(files, plan, target, kind, options.run) : WriteDirectory(files, plan, target, options.run),
       start, report));

@@ -1,5 +1,6 @@
 #include "ops/write.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -165,6 +166,55 @@ Result<engine::RunOutcome> WriteDirectory(io::FileSystem& files, const Plan& pla
   for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder)
     DCPCTL_TRY(files.SyncDirectory(staged.path() / *folder));
   DCPCTL_TRY(staged.Commit(options.force));
+  return outcome;
+}
+
+namespace {
+
+// Threads that compress get half of the memory, and the rest of the engine the other.
+unsigned ZstdThreads(int level, const RunOptions& options) {
+  const uint64_t fit = options.memory_bytes / 2 / ZstdWriter::BytesPerThread(level);
+  return static_cast<unsigned>(std::clamp<uint64_t>(fit, 1, EffectiveJobs(options.jobs)));
+}
+
+RunOptions WithHalfTheMemory(RunOptions options) {
+  options.memory_bytes = std::max(options.memory_bytes / 2, kLeastMemory);
+  return options;
+}
+
+Result<void> WriteWhole(io::FileSystem& files, const std::filesystem::path& path, std::string_view text) {
+  DCPCTL_ASSIGN(const auto file, files.CreateTemp(path));
+  DCPCTL_TRY(file->WriteAt(0, std::as_bytes(std::span(text))));
+  return file->Commit(false);
+}
+
+std::vector<PlanOutput> FilesOf(const Plan& plan, std::span<const engine::ZstdTarget::Extent> extents) {
+  std::vector<PlanOutput> files;
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    if (files.empty() || files.back().path != plan.outputs[i].path) files.push_back({.path = plan.outputs[i].path});
+    files.back().bytes += extents[i].length;
+  }
+  return files;
+}
+
+}  // namespace
+
+Result<CompressedOutcome> WriteCompressedDirectory(io::FileSystem& files, const Plan& plan,
+                                                   const std::filesystem::path& target, const RunOptions& options,
+                                                   const CompressedRun& compressed) {
+  const RunOptions half = WithHalfTheMemory(options);
+  const PlanRun job(files, plan, half);
+  DCPCTL_ASSIGN(auto writer, ZstdWriter::Make(compressed.level, ZstdThreads(compressed.level, options)));
+  DCPCTL_ASSIGN(io::StagedDirectory staged, io::StagedDirectory::Make(files, target));
+  engine::ZstdTarget all(files, staged.path(), plan, std::move(writer), options.stop);
+  CompressedOutcome outcome;
+  DCPCTL_ASSIGN(outcome.run, job.To(all, FolderOf(target)));
+  DCPCTL_TRY(job.BeforeCommit());
+  DCPCTL_ASSIGN(const std::string metadata, compressed.metadata(all.extents()));
+  DCPCTL_TRY(WriteWhole(files, staged.path() / dcp::kMetadataName, metadata));
+  DCPCTL_TRY(staged.Commit(options.force));
+  outcome.files = FilesOf(plan, all.extents());
+  outcome.files.push_back({.path = std::string(dcp::kMetadataName), .bytes = metadata.size()});
   return outcome;
 }
 

@@ -3,11 +3,16 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "check/preflight.h"
 #include "dcpctl/convert.h"
 #include "dcpctl/plan.h"
 #include "engine/runner.h"
+#include "engine/zstd_target.h"
 #include "io/file_system.h"
 
 namespace dcpctl::ops {
@@ -22,6 +27,22 @@ Result<engine::RunOutcome> WriteOutput(io::FileSystem& files, const Plan& plan, 
 // Writes the outputs of `plan`, named relative to it, to the new directory `target`.
 Result<engine::RunOutcome> WriteDirectory(io::FileSystem& files, const Plan& plan, const std::filesystem::path& target,
                                           const RunOptions& options);
+
+struct CompressedRun {
+  int level = 0;
+  // Makes `.metadata` once it is known where in their files the outputs lie.
+  std::function<Result<std::string>(std::span<const engine::ZstdTarget::Extent>)> metadata;
+};
+
+struct CompressedOutcome {
+  engine::RunOutcome run;
+  std::vector<PlanOutput> files;  // as long as they have become
+};
+
+// As WriteDirectory, each output compressed: see engine::ZstdTarget.
+Result<CompressedOutcome> WriteCompressedDirectory(io::FileSystem& files, const Plan& plan,
+                                                   const std::filesystem::path& target, const RunOptions& options,
+                                                   const CompressedRun& compressed);
 
 // Puts the outcome of one of the two into a report, with the time since `start`.
 Result<void> WriteAndRecord(Result<engine::RunOutcome> outcome, std::chrono::steady_clock::time_point start,

@@ -15,8 +15,6 @@ constexpr uint64_t kMaxTasks = 1 << 17;
 constexpr uint64_t kStridedTileBytes = uint64_t{16} << 20;
 // Elements that lie apart in their storage are read together up to this much.
 constexpr uint64_t kLeastScratchBytes = uint64_t{64} << 10;
-// Memory below this is not worth splitting; the engine's own needs are about as large.
-constexpr uint64_t kLeastMemory = uint64_t{4} << 20;
 
 bool HasStridedSource(const Plan& plan, const Region& region) {
   for (uint64_t i = 0; i < region.piece_count; ++i) {

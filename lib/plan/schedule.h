@@ -44,6 +44,9 @@ struct Schedule {
   uint64_t decoded_bytes = 0;  // left for decoded records, in all
 };
 
+// Memory below this is not worth splitting; the engine's own needs are about as large.
+inline constexpr uint64_t kLeastMemory = uint64_t{4} << 20;
+
 // kLimit when not even one thread fits the memory.
 [[nodiscard]] Result<Schedule> MakeSchedule(const Plan& plan, const ScheduleLimits& limits);
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -123,6 +124,23 @@ TEST_F(DcpOutputTest, PutsObjectsBeforeTensors) {
   EXPECT_THAT(keys, ElementsAre("w", "pair", "empty", "step"));
   EXPECT_EQ(catalog.objects[0].offset, 0U);
   EXPECT_GT(catalog.chunks[0].offset, catalog.objects[0].length);
+}
+
+// Where ranks were asked for: they read in the order of their state dict.
+TEST_F(DcpOutputTest, PutsItemsInTheOrderOfTheState) {
+  options_.items = {Whole(kPair, 0), Whole(kW, 0), Whole(kEmpty, 0), Whole(kStep, 0)};
+  options_.order = ItemOrder::kAsLoaded;
+  catalog_.state_order = {kStep, kEmpty, kPair};  // and then what it does not name
+  const Catalog catalog = Described(Value(PlanDcpOutput(catalog_, options_)));
+  std::map<uint64_t, std::string> by_offset;
+  for (const Tensor& tensor : catalog.tensors) by_offset[catalog.chunks[tensor.first_chunk].offset] = tensor.key;
+  for (const Object& object : catalog.objects) by_offset[object.offset] = object.key;
+  std::vector<std::string> keys;
+  for (const auto& [offset, key] : by_offset) keys.push_back(key);
+  EXPECT_THAT(keys, ElementsAre("step", "empty", "pair", "w"));
+  catalog_.state_order.clear();
+  EXPECT_THAT(Regions(Value(PlanDcpOutput(catalog_, options_))),
+              ElementsAre("a.distcp w+16", "a.distcp pair+12", "a.distcp pair+8"));
 }
 
 TEST_F(DcpOutputTest, AlignsTensorsInTheirFiles) {

@@ -126,6 +126,48 @@ TEST_F(ToDcpTest, GivesEqualBytesWithAnyNumberOfJobs) {
   }
 }
 
+// What is in them and where: of a checkpoint whose items lie elsewhere in their files.
+std::vector<std::string> Contents(const fs::path& source) {
+  const Catalog catalog = Value(Survey(source));
+  EXPECT_THAT(catalog.findings, IsEmpty());
+  std::vector<std::string> out = Parts(catalog);
+  for (const Chunk& chunk : catalog.chunks) out.push_back(std::to_string(chunk.stored.crc));
+  return out;
+}
+
+TEST_F(ToDcpTest, CompressesEachItem) {
+  PutSample();
+  Value(Convert({.layout = {.world_size = 2}}));
+  const std::vector<std::string> expected = Contents(target());
+  const ConvertReport report =
+      Value(Convert({.run = {.force = true}, .layout = {.world_size = 2}, .zstd_level = kDefaultZstdLevel}));
+  EXPECT_EQ(Contents(target()), expected);
+  for (const Chunk& chunk : Value(Survey(target())).chunks) EXPECT_EQ(chunk.stored.codec, Codec::kZstd);
+  uint64_t bytes = 0;
+  for (const auto& [name, contents] : Written()) bytes += contents.size();
+  EXPECT_EQ(report.plan.bytes_written, bytes);
+  EXPECT_THAT(ResultNames(), ElementsAre(".metadata", "__0_0.distcp", "__1_0.distcp"));
+}
+
+TEST_F(ToDcpTest, CompressesToTheSameBytesWithAnyNumberOfJobs) {
+  PutSample();
+  Value(Convert({.run = {.jobs = 1}, .layout = {.world_size = 2}, .zstd_level = 5}));
+  const auto bytes = Written();
+  for (const unsigned jobs : {2U, 4U}) {
+    Value(Convert({.run = {.jobs = jobs, .memory_bytes = uint64_t{16} << 20, .force = true},
+                   .layout = {.world_size = 2},
+                   .zstd_level = 5}));
+    EXPECT_EQ(Written(), bytes) << jobs << " jobs";
+  }
+}
+
+TEST_F(ToDcpTest, RefusesToCompressForAPyTorchThatCannotReadIt) {
+  PutSample();
+  EXPECT_THAT(ErrorOf(Convert({.compat = "2.6", .zstd_level = 3})).Text(),
+              HasSubstr("PyTorch 2.6 reads no compressed items, expected 2.7 or newer for --zstd"));
+  EXPECT_TRUE(Convert({.compat = "2.7", .zstd_level = 3}));
+}
+
 TEST_F(ToDcpTest, FlattensAsTheVersionDoes) {
   PutSample();
   const std::pair<const char*, std::vector<std::string>> cases[] = {
