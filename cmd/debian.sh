@@ -4,7 +4,7 @@
 # What the program needs to be built; tests/run.sh adds to it.
 # shellcheck disable=SC2034  # used by the scripts that source this file
 BUILD_PACKAGES='g++ cmake ninja-build pkg-config libcli11-dev nlohmann-json3-dev libspdlog-dev libexpected-dev
-  libzstd-dev libisal-dev zlib1g-dev'
+  libzstd-dev libisal-dev zlib1g-dev libssl-dev'
 
 say() { printf '%s\n' "$*"; }
 

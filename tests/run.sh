@@ -32,7 +32,7 @@ for argument in "$@"; do
   esac
 done
 
-TEST_PACKAGES='libgtest-dev libgmock-dev librapidcheck-dev libssl-dev mandoc shellcheck strace'
+TEST_PACKAGES='libgtest-dev libgmock-dev librapidcheck-dev mandoc shellcheck strace'
 TORCH_VERSION=2.13.0
 VENV=build/oracle
 passed=0

@@ -42,9 +42,10 @@ const std::map<std::string, Names, std::less<>> kMayInclude = {
 const std::vector<std::pair<std::string_view, Names>> kForeign = {
     {"tl/expected.hpp", {"public"}},
     {"isa-l/", {"base"}},
+    {"openssl/", {"base"}},
     {"zlib.h", {"base"}},
     {"zstd", {"base"}},
-    {"nlohmann/", {"safetensors", "report", "lib/ops/layout_file.cc"}},
+    {"nlohmann/", {"safetensors", "report", "lib/ops/layout_file.cc", "lib/ops/manifest_file.cc"}},
     {"CLI/", {"cmd"}},
     {"spdlog/", {"cmd"}},
 };
