@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 
+#include "base/small_float.h"
 #include "pickle/printer.h"
 #include "pickle/repr.h"
 
@@ -11,15 +11,6 @@ namespace dcpctl::pickle {
 namespace {
 
 constexpr std::string_view kNumpyBigEndian = ">";
-
-double HalfToDouble(uint64_t bits) {
-  const auto exponent = static_cast<int>(bits >> 10 & 0x1f);
-  const auto fraction = static_cast<double>(bits & 0x3ff);
-  const double magnitude = exponent == 31  ? (fraction == 0 ? HUGE_VAL : std::nan(""))
-                           : exponent == 0 ? std::ldexp(fraction, -24)
-                                           : std::ldexp(fraction + 1024, exponent - 25);
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
 
 // `bytes` as one number of a NumPy type; false for other types than plain numbers.
 bool AppendNumpyNumber(std::string& out, std::string_view type, std::string_view bytes) {
@@ -32,7 +23,7 @@ bool AppendNumpyNumber(std::string& out, std::string_view type, std::string_view
   } else if (type == "float32" && bytes.size() == 4) {
     AppendFloat32(out, std::bit_cast<float>(static_cast<uint32_t>(bits)));
   } else if (type == "float16" && bytes.size() == 2) {
-    AppendFloat(out, HalfToDouble(bits));
+    AppendFloat(out, IeeeSmallFloatValue(bits, kHalfFormat));
   } else if (type.starts_with("int")) {
     out += std::to_string(static_cast<int64_t>(bits << unused) >> unused);
   } else if (type.starts_with("uint")) {
