@@ -60,6 +60,16 @@ Result<std::optional<ArchiveRange>> ArchiveEndingAt(const ByteSource& source, ui
   return std::optional(range);
 }
 
+Result<uint64_t> FindFirstNonZero(const ByteSource& source, uint64_t begin, uint64_t end) {
+  for (uint64_t block = kFirstBlock; begin < end; block = std::min(2 * block, kMostBlock)) {
+    DCPCTL_ASSIGN(const std::vector<std::byte> bytes, ReadRange(source, begin, std::min(block, end - begin)));
+    const auto first = std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{0}; });
+    begin += static_cast<uint64_t>(first - bytes.begin());
+    if (first != bytes.end()) break;
+  }
+  return begin;
+}
+
 bool IsEndRecord(const ByteSource& source, std::span<const std::byte> bytes) {
   ByteCursor in(source.name(), bytes, 0);
   return in.U32("signature") == kEndSignature;
@@ -89,6 +99,20 @@ Result<std::optional<ArchiveRange>> FindLastArchive(const ByteSource& source, ui
     if (rest.size() < kEndFixedBytes || !IsEndRecord(source, rest)) continue;
     DCPCTL_ASSIGN(const auto range, ArchiveEndingAt(source, begin, start + pos));
     if (range) return range;
+  }
+  return std::optional<ArchiveRange>();
+}
+
+Result<std::optional<ArchiveRange>> FindFirstArchive(const ByteSource& source, uint64_t begin, uint64_t end) {
+  DCPCTL_ASSIGN(const uint64_t first, FindFirstNonZero(source, begin, end));
+  for (uint64_t at = first; end - at >= kEndFixedBytes;) {
+    DCPCTL_ASSIGN(const std::vector<std::byte> bytes, ReadRange(source, at, std::min(kMostBlock, end - at)));
+    for (size_t pos = 0; pos + kEndFixedBytes <= bytes.size(); ++pos) {
+      if (bytes[pos] != std::byte{'P'} || !IsEndRecord(source, std::span(bytes).subspan(pos))) continue;
+      DCPCTL_ASSIGN(const auto range, ArchiveEndingAt(source, first, at + pos));
+      if (range && range->begin == first) return range;
+    }
+    at += bytes.size() - (kEndFixedBytes - 1);  // an end record may lie across two blocks
   }
   return std::optional<ArchiveRange>();
 }

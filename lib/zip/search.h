@@ -19,6 +19,10 @@ struct ArchiveRange {
 // Nothing when there is none, or it has no directory and local header where its end says. Reads headers and zeros.
 Result<std::optional<ArchiveRange>> FindLastArchive(const ByteSource& source, uint64_t begin, uint64_t end);
 
+// The archive without comment that begins with the first byte of [begin, end) that is not zero, and what is behind it
+// does not matter: for files that were cut off. Reads all bytes up to its end; nothing when there is none.
+Result<std::optional<ArchiveRange>> FindFirstArchive(const ByteSource& source, uint64_t begin, uint64_t end);
+
 // Where the bytes that are not zero end in [begin, end); `begin` when all are.
 Result<uint64_t> FindLastNonZero(const ByteSource& source, uint64_t begin, uint64_t end);
 

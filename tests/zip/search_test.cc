@@ -63,6 +63,25 @@ TEST(ZipSearch, FindsNothingWhereNoneEnds) {
   EXPECT_EQ(FindAll(MakeZip({})), Ranges());
 }
 
+TEST(ZipSearch, FindsArchivesFromTheFront) {
+  const std::string one = TorchArchive(std::string(300'000, 'P'));
+  const std::string two = PlainArchive();
+  const std::string gap(70, '\0');
+  const std::string bytes = gap + one + two + gap + one.substr(0, 1000);
+  const MemorySource source = AsSource(bytes);
+  const auto first = Value(FindFirstArchive(source, 0, bytes.size()));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->begin, gap.size());
+  EXPECT_EQ(first->end, gap.size() + one.size());
+  const auto second = Value(FindFirstArchive(source, first->end, bytes.size()));
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->end - second->begin, two.size());
+  EXPECT_FALSE(Value(FindFirstArchive(source, second->end, bytes.size())));
+  EXPECT_FALSE(Value(FindFirstArchive(source, 0, first->end - 1)));
+  EXPECT_FALSE(Value(FindFirstArchive(AsSource("xyz" + two), 0, two.size() + 3)));
+  EXPECT_FALSE(Value(FindFirstArchive(AsSource(gap), 0, gap.size())));
+}
+
 TEST(ZipSearch, FindsTheArchiveBeforeJunk) {
   const std::string one = TorchArchive("abc");
   const MemorySource junk = AsSource(one + std::string(1000, 'j'));
