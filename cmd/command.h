@@ -44,6 +44,7 @@ std::span<const CommandInfo> Commands();
 // By name, `-` and `_` alike. Errors: kUsage, with the nearest name, or saying that a later version has it.
 Result<const CommandInfo*> FindCommand(std::string_view name);
 
+extern const CommandInfo kCompare;
 extern const CommandInfo kConvert;
 extern const CommandInfo kDcpToTorch;
 extern const CommandInfo kInspect;

@@ -9,7 +9,7 @@ namespace dcpctl::cmd {
 namespace {
 
 // Part of the contract, and not yet there.
-constexpr std::array<std::string_view, 3> kLater = {"compare", "repair", "prune"};
+constexpr std::array<std::string_view, 2> kLater = {"repair", "prune"};
 
 std::string WithUnderscores(std::string_view name) {
   std::string text(name);
@@ -20,7 +20,8 @@ std::string WithUnderscores(std::string_view name) {
 }  // namespace
 
 std::span<const CommandInfo> Commands() {
-  static const std::array<CommandInfo, 6> commands = {kDcpToTorch, kTorchToDcp, kReshard, kConvert, kInspect, kVerify};
+  static const std::array<CommandInfo, 7> commands = {kDcpToTorch, kTorchToDcp, kReshard, kConvert,
+                                                      kInspect,    kVerify,     kCompare};
   return commands;
 }
 

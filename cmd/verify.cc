@@ -15,12 +15,27 @@ const char* const kStrictHelp =
     "let warnings count as failure\n"
     "Then the exit status is 1 as it is for errors. Notes never count.";
 
+const char* const kAgainstHelp =
+    "report what differs from the checkpoint OTHER\n"
+    "Formats and layouts may be different: see dcpctl-compare(1).";
+const char* const kCheckManifestHelp =
+    "report what differs from the manifest FILE\n"
+    "Of any format or layout: what counts is what the checkpoint holds. If all files are still those of the manifest, "
+    "no tensor is looked at.";
+const char* const kManifestHelp =
+    "write digests of all that it holds to FILE\n"
+    "They depend neither on format nor on layout. With errors no manifest is written.";
+
 class VerifyCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddArgument(app, "PATH", path_, "DCP directory or torch.save file");
     AddFlag(app, "--payload", payload_, kPayloadHelp)->group("Checks");
     AddFlag(app, "--strict", options_.strict, kStrictHelp)->group("Checks");
+    AddText(app, "--against", against_, "OTHER", kAgainstHelp)->group("Checks");
+    AddText(app, "--check-manifest", check_manifest_, "FILE", kCheckManifestHelp)->group("Checks");
+    AddText(app, "--manifest", manifest_, "FILE", kManifestHelp)->group("Output");
+    AddFlag(app, "--force", options_.run.force, "replace an existing manifest")->group("Output");
     AddSelectionGroup(app, options_.selection);
     AddReadGroup(app, options_.run);
     AddReportGroup(app, report_);
@@ -28,6 +43,9 @@ class VerifyCommand final : public Command {
 
   Result<ExitStatus> Run(Console& console) override {
     if (payload_) options_.level = VerifyLevel::kPayload;
+    options_.against = against_;
+    options_.check_manifest = check_manifest_;
+    options_.manifest = manifest_;
     options_.run.stop = console.stop();
     options_.run.observer = &console.observer();
     auto result = Verify(path_, options_);
@@ -48,6 +66,9 @@ class VerifyCommand final : public Command {
  private:
   std::string path_;
   bool payload_ = false;
+  std::string against_;
+  std::string check_manifest_;
+  std::string manifest_;
   VerifyOptions options_;
   ReportOptions report_;
 };

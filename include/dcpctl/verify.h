@@ -22,8 +22,11 @@ enum class VerifyLevel : uint8_t {
 struct VerifyOptions {
   Selection selection = {};  // only `select` and `exclude`; what is said of other entries is left out
   VerifyLevel level = VerifyLevel::kStructure;
-  bool strict = false;  // warnings are failure
-  RunOptions run = {};  // of these `jobs`, `memory_bytes`, `stop`, `limits` and `observer`
+  bool strict = false;                        // warnings are failure
+  std::filesystem::path against = {};         // another checkpoint that must hold the same; see compare.h
+  std::filesystem::path check_manifest = {};  // a manifest that it must fit
+  std::filesystem::path manifest = {};        // to be written, if there are no errors
+  RunOptions run = {};  // of these `jobs`, `memory_bytes`, `force`, `stop`, `limits` and `observer`
   // How long to wait, when something is cut off or missing, before looking whether files still grow.
   unsigned settle_ms = 200;
 };

@@ -161,6 +161,9 @@ Result<VerifyReport> Verify(io::FileSystem& files, const std::filesystem::path& 
   DropFindingsOfOthers(verified);
   if (MayBeMoving(catalog.findings)) std::this_thread::sleep_for(std::chrono::milliseconds(options.settle_ms));
   check::CheckMovement(files, catalog, catalog.findings);
+  Findings found = std::move(catalog.findings);
+  DCPCTL_TRY(VerifyWith(files, path, options, catalog, found));
+  catalog.findings = std::move(found);
   VerifyReport report{
       .path = path, .format = catalog.format, .level = options.level, .totals = verified.totals, .findings = {}};
   CountContents(verified, report);

@@ -32,6 +32,11 @@ Result<Verified> VerifyTorchLegacy(io::FileSystem& files, const std::filesystem:
 Result<Verified> VerifyUnfinished(io::FileSystem& files, const std::filesystem::path& path,
                                   const VerifyOptions& options);
 
+// What of `options` is about other things than the checkpoint itself: `against`, `check_manifest`, and `manifest`,
+// which is written unless there are errors.
+Result<void> VerifyWith(io::FileSystem& files, const std::filesystem::path& path, const VerifyOptions& options,
+                        const Catalog& catalog, Findings& findings);
+
 // Entries that are selected; all when nothing is.
 Result<std::vector<bool>> SelectedEntries(const Catalog& catalog, const Selection& selection);
 // Reads what is selected, and `loose`, and counts it.

@@ -130,6 +130,27 @@ void WritePlanFields(const PlanSummary& plan, JsonWriter& writer) {
   WriteFindings(plan.findings, writer);
 }
 
+void WriteKeys(std::string_view name, const std::vector<std::string>& keys, JsonWriter& writer) {
+  writer.BeginList(name);
+  for (const std::string& key : keys) writer.Item(key);
+  writer.EndList();
+}
+
+Json DifferenceJson(const Difference& difference) {
+  Json json = {{"key", difference.key}, {"what", Name(difference.what)}};
+  if (difference.what != DifferenceKind::kValues) {
+    json["a"] = difference.a;
+    json["b"] = difference.b;
+    return json;
+  }
+  json["first_index"] = DimsJson(difference.first_index);
+  json["differing"] = difference.differing;
+  json["elements"] = difference.elements;
+  if (difference.max_abs_diff)
+    std::visit([&](const auto number) { json["max_abs_diff"] = number; }, *difference.max_abs_diff);
+  return json;
+}
+
 // Nothing for no ranks.
 void WriteRanks(const std::vector<RankTotals>& ranks, JsonWriter& writer) {
   if (ranks.empty()) return;
@@ -169,6 +190,23 @@ void WriteInspectJson(const InspectReport& report, std::ostream& out) {
   for (const SourceFile& file : catalog.files) writer.Item(FileJson(file));
   writer.EndList();
   WriteFindings(catalog.findings, writer);
+  writer.End();
+}
+
+void WriteCompareJson(const CompareReport& report, std::ostream& out) {
+  JsonWriter writer(out);
+  writer.Field("schema", "dcpctl.compare/1");
+  writer.Field("a", report.a.string());
+  writer.Field("b", report.b.string());
+  writer.Field("equal", report.equal);
+  writer.Field(
+      "totals",
+      {{"tensors", report.totals.tensors}, {"objects", report.totals.objects}, {"bytes", report.totals.bytes}});
+  WriteKeys("only_in_a", report.only_in_a, writer);
+  WriteKeys("only_in_b", report.only_in_b, writer);
+  writer.BeginList("differ");
+  for (const Difference& difference : report.differ) writer.Item(DifferenceJson(difference));
+  writer.EndList();
   writer.End();
 }
 

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <string>
 
+#include "dcpctl/compare.h"
 #include "dcpctl/convert.h"
 #include "dcpctl/inspect.h"
 #include "dcpctl/verify.h"
@@ -16,6 +17,9 @@ void WriteInspectJson(const InspectReport& report, std::ostream& out);
 
 // "dcpctl.verify/1".
 void WriteVerifyJson(const VerifyReport& report, std::ostream& out);
+
+// "dcpctl.compare/1".
+void WriteCompareJson(const CompareReport& report, std::ostream& out);
 
 // "dcpctl.plan/1": what a dry run would write.
 // `ranks` where a layout was asked for.

@@ -50,9 +50,9 @@ TEST(Dispatch, UnknownCommandsNameTheNearest) {
 }
 
 TEST(Dispatch, CommandsToComeSaySo) {
-  const CommandRun run({"compare", "a", "b"});
+  const CommandRun run({"prune", "a", "b"});
   EXPECT_EQ(run.status, kWrong);
-  EXPECT_THAT(run.err.str(), StartsWith("dcpctl: error: command compare is not in this version yet\n"));
+  EXPECT_THAT(run.err.str(), StartsWith("dcpctl: error: command prune is not in this version yet\n"));
 }
 
 TEST(Dispatch, OptionsThatDoNotGoTogether) {
