@@ -48,6 +48,7 @@ extern const CommandInfo kCompare;
 extern const CommandInfo kConvert;
 extern const CommandInfo kDcpToTorch;
 extern const CommandInfo kInspect;
+extern const CommandInfo kRepair;
 extern const CommandInfo kReshard;
 extern const CommandInfo kTorchToDcp;
 extern const CommandInfo kVerify;

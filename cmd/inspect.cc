@@ -70,6 +70,7 @@ class InspectCommand final : public Command {
   [[nodiscard]] bool HasKey() const { return key_option_->count() > 0; }
 
   [[nodiscard]] std::string Render(const InspectReport& result, const report::TextStyle& style) const {
+    if (result.without_metadata) return report::RenderRecords(result, style);
     if (HasKey()) return report::RenderEntry(result, style);
     if (tree_) return report::RenderTree(result, style);
     if (files_) return report::RenderFiles(result, style);

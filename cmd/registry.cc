@@ -9,7 +9,7 @@ namespace dcpctl::cmd {
 namespace {
 
 // Part of the contract, and not yet there.
-constexpr std::array<std::string_view, 2> kLater = {"repair", "prune"};
+constexpr std::array<std::string_view, 1> kLater = {"prune"};
 
 std::string WithUnderscores(std::string_view name) {
   std::string text(name);
@@ -20,8 +20,8 @@ std::string WithUnderscores(std::string_view name) {
 }  // namespace
 
 std::span<const CommandInfo> Commands() {
-  static const std::array<CommandInfo, 7> commands = {kDcpToTorch, kTorchToDcp, kReshard, kConvert,
-                                                      kInspect,    kVerify,     kCompare};
+  static const std::array<CommandInfo, 8> commands = {kDcpToTorch, kTorchToDcp, kReshard, kConvert,
+                                                      kInspect,    kVerify,     kCompare, kRepair};
   return commands;
 }
 

@@ -40,12 +40,27 @@ struct ForeignName {
   bool refused = false;  // as an attack: conversions need ConvertOptions::allow_globals for it
 };
 
+// A record of a data file that no metadata names: a tensor, or an object.
+struct FoundRecord {
+  uint32_t file = 0;  // into Catalog::files
+  uint64_t offset = 0;
+  uint64_t length = 0;
+  bool is_tensor = false;
+  DType dtype = DType::kFloat32;  // of a tensor, as is `shape`
+  Dims shape = {};
+  std::string type = {};     // of an object, as Python would call it
+  std::string problem = {};  // why it cannot be read; then nothing above but its place is known
+};
+
 struct InspectReport {
   Catalog catalog;  // entries that are selected, in the checkpoint's order
   InspectTotals totals;
   std::optional<EntryRef> entry;           // of InspectOptions::key
   std::vector<ForeignName> foreign_names;  // by name; of the objects that were read
-  uint64_t objects_read = 0;               // of a DCP checkpoint none where they are many or large
+  // Of data files without metadata: then there are no entries, and no names.
+  bool without_metadata = false;
+  std::vector<FoundRecord> records;  // by file and place
+  uint64_t objects_read = 0;         // of a DCP checkpoint none where they are many or large
 };
 
 [[nodiscard]] Result<InspectReport> Inspect(const std::filesystem::path& path, const InspectOptions& options = {});

@@ -11,7 +11,9 @@
 #include "base/quote.h"
 #include "base/result.h"
 #include "dcpctl/survey.h"
+#include "ops/detect.h"
 #include "ops/foreign_names.h"
+#include "ops/inspect_unfinished.h"
 #include "ops/select.h"
 #include "ops/wrapper_names.h"
 
@@ -134,6 +136,9 @@ void NameForeign(InspectReport& report) {
 
 Result<InspectReport> Inspect(const std::filesystem::path& path, const InspectOptions& options) {
   InspectReport report;
+  const auto files = io::NewPosixFileSystem();
+  DCPCTL_ASSIGN(const Identity identity, ops::Identify(*files, path));
+  if (identity.kind == SourceKind::kUnfinished) return ops::InspectUnfinished(*files, path, identity, options);
   DCPCTL_ASSIGN(report.catalog, Survey(path, FirstLook(options)));
   Catalog& catalog = report.catalog;
   DCPCTL_TRY(Narrow(catalog, options.selection));

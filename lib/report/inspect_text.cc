@@ -269,4 +269,28 @@ std::string RenderKeys(const InspectReport& report, bool escaped) {
   return lines;
 }
 
+std::string RenderRecords(const InspectReport& report, const TextStyle& style) {
+  const InspectTotals& totals = report.totals;
+  std::string out = Paint(text::Printable(report.catalog.root.string()) + ":", Ink::kBold, style) +
+                    " data files of a DCP checkpoint without .metadata\n";
+  out += Plural(totals.chunks, "part") + " of tensors, " + Plural(totals.objects, "object") + "; " +
+         FormatCount(totals.elements) + " elements, " + FormatBytes(totals.bytes) + "; " +
+         Plural(totals.files, "file") + ", " + FormatBytes(totals.file_bytes) +
+         "\n\nNothing here says what the records are called.\n";
+  text::Table table({{"FILE", Align::kLeft, true},
+                     {"OFFSET", Align::kRight},
+                     {"LENGTH", Align::kRight},
+                     {"TYPE", Align::kLeft},
+                     {"SHAPE", Align::kLeft, true}});
+  for (const FoundRecord& record : report.records) {
+    const std::string type = !record.problem.empty() ? "unreadable"
+                             : record.is_tensor      ? std::string(Name(record.dtype))
+                                                     : record.type;
+    table.AddRow({text::Printable(FileName(report.catalog, record.file)), FormatCount(record.offset),
+                  FormatCount(record.length), text::Printable(type),
+                  record.is_tensor ? ToString(DimsView(record.shape)) : text::Printable(record.problem)});
+  }
+  return out + table.Render(TableStyle(style));
+}
+
 }  // namespace dcpctl::report

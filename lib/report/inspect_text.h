@@ -19,6 +19,8 @@ std::string RenderTree(const InspectReport& report, const TextStyle& style = {})
 std::string RenderFiles(const InspectReport& report, const TextStyle& style = {});
 // One line a stored part: its box and where it lies.
 std::string RenderChunks(const InspectReport& report, const TextStyle& style = {});
+// InspectReport::records, one line each.
+std::string RenderRecords(const InspectReport& report, const TextStyle& style = {});
 // InspectReport::entry in full.
 std::string RenderEntry(const InspectReport& report, const TextStyle& style = {});
 

@@ -82,6 +82,21 @@ Json FileJson(const SourceFile& file) {
   return json;
 }
 
+Json RecordJson(const Catalog& catalog, const FoundRecord& record) {
+  Json json = {{"file", catalog.files[record.file].path}, {"offset", record.offset}, {"length", record.length}};
+  if (!record.problem.empty()) {
+    json["problem"] = record.problem;
+  } else if (record.is_tensor) {
+    json["kind"] = "tensor";
+    json["dtype"] = Name(record.dtype);
+    json["shape"] = DimsJson(record.shape);
+  } else {
+    json["kind"] = "object";
+    json["type"] = record.type;
+  }
+  return json;
+}
+
 Json TotalsJson(const InspectTotals& totals) {
   return {{"tensors", totals.tensors},      {"objects", totals.objects}, {"chunks", totals.chunks},
           {"elements", totals.elements},    {"bytes", totals.bytes},     {"files", totals.files},
@@ -186,6 +201,11 @@ void WriteInspectJson(const InspectReport& report, std::ostream& out) {
   writer.BeginList("foreign_names");
   for (const ForeignName& foreign : report.foreign_names) writer.Item(ForeignNameJson(foreign));
   writer.EndList();
+  if (report.without_metadata) {
+    writer.BeginList("records");
+    for (const FoundRecord& record : report.records) writer.Item(RecordJson(catalog, record));
+    writer.EndList();
+  }
   writer.BeginList("files");
   for (const SourceFile& file : catalog.files) writer.Item(FileJson(file));
   writer.EndList();
@@ -218,6 +238,23 @@ void WriteVerifyJson(const VerifyReport& report, std::ostream& out) {
   writer.Field("level", Name(report.level));
   writer.Field("ok", report.ok);
   writer.Field("totals", TotalsJson(report.totals));
+  WriteFindings(report.findings, writer);
+  writer.End();
+}
+
+void WriteRepairJson(const RepairReport& report, const std::string& path, const std::string& like, std::ostream& out) {
+  JsonWriter writer(out);
+  writer.Field("schema", "dcpctl.repair/1");
+  writer.Field("path", path);
+  writer.Field("like", like);
+  writer.Field("output", report.output.string());
+  writer.Field("fits", report.fits);
+  writer.Field("written", report.written);
+  writer.Field("totals", {{"tensors", report.tensors},
+                          {"objects", report.objects},
+                          {"files", report.files},
+                          {"records", report.records},
+                          {"bytes", report.bytes}});
   WriteFindings(report.findings, writer);
   writer.End();
 }

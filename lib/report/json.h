@@ -8,6 +8,7 @@
 #include "dcpctl/compare.h"
 #include "dcpctl/convert.h"
 #include "dcpctl/inspect.h"
+#include "dcpctl/repair.h"
 #include "dcpctl/verify.h"
 
 namespace dcpctl::report {
@@ -20,6 +21,9 @@ void WriteVerifyJson(const VerifyReport& report, std::ostream& out);
 
 // "dcpctl.compare/1".
 void WriteCompareJson(const CompareReport& report, std::ostream& out);
+
+// "dcpctl.repair/1".
+void WriteRepairJson(const RepairReport& report, const std::string& path, const std::string& like, std::ostream& out);
 
 // "dcpctl.plan/1": what a dry run would write.
 // `ranks` where a layout was asked for.
