@@ -153,6 +153,7 @@ Result<Finding> ToFinding(const Error& error, const std::filesystem::path& root,
 }
 
 Result<VerifyReport> Verify(io::FileSystem& files, const std::filesystem::path& path, const VerifyOptions& options) {
+  DCPCTL_TRY(CheckManifestTarget(files, path, options));
   Announce(options.run, "survey");
   DCPCTL_ASSIGN(Verified verified, Look(files, path, options));
   Catalog& catalog = verified.catalog;

@@ -32,6 +32,9 @@ Result<Verified> VerifyTorchLegacy(io::FileSystem& files, const std::filesystem:
 Result<Verified> VerifyUnfinished(io::FileSystem& files, const std::filesystem::path& path,
                                   const VerifyOptions& options);
 
+// Before anything is looked at: whether the manifest may be written where it is to be.
+Result<void> CheckManifestTarget(io::FileSystem& files, const std::filesystem::path& path,
+                                 const VerifyOptions& options);
 // What of `options` is about other things than the checkpoint itself: `against`, `check_manifest`, and `manifest`,
 // which is written unless there are errors.
 Result<void> VerifyWith(io::FileSystem& files, const std::filesystem::path& path, const VerifyOptions& options,

@@ -48,7 +48,8 @@ class Comparison {
     if (options_.against.empty()) return {};
     CompareOptions compare{.selection = options_.selection, .run = options_.run};
     auto report = Compare(files_, path_, options_.against, compare);
-    if (!report && IsOfTheInput(report.error())) {
+    const bool is_of_other = !report && report.error().place().file.starts_with(options_.against.string());
+    if (!report && !is_of_other && IsOfTheInput(report.error())) {
       Add("compare.not-possible", "",
           "could not be compared with " + Quote(options_.against.string()) + ": " + OneLine(report.error()));
       return {};
@@ -86,11 +87,6 @@ class Comparison {
       Add("manifest.not-written", "", "no manifest is written of a checkpoint with errors", Severity::kWarning);
       return {};
     }
-    DCPCTL_ASSIGN(const check::TargetKind kind,
-                  check::CheckMetadataTarget(files_, path_, options_.manifest, options_.run.force));
-    if (kind != check::TargetKind::kFile)
-      return Fail({.file = options_.manifest.string()}, ErrorKind::kUsage,
-                  "a manifest is a file, expected the name of one");
     DCPCTL_ASSIGN(const auto file, files_.CreateTemp(options_.manifest));
     Manifest manifest{.format = std::string(Name(catalog_.format))};
     DCPCTL_ASSIGN(manifest.entries, DigestEntries(files_, path_, options_.selection, options_.run));
@@ -213,6 +209,15 @@ class Comparison {
 };
 
 }  // namespace
+
+Result<void> CheckManifestTarget(io::FileSystem& files, const std::filesystem::path& path,
+                                 const VerifyOptions& options) {
+  if (options.manifest.empty()) return {};
+  DCPCTL_ASSIGN(const check::TargetKind kind,
+                check::CheckMetadataTarget(files, path, options.manifest, options.run.force));
+  if (kind == check::TargetKind::kFile) return {};
+  return Fail({.file = options.manifest.string()}, ErrorKind::kUsage, "a manifest is a file, expected the name of one");
+}
 
 Result<void> VerifyWith(io::FileSystem& files, const std::filesystem::path& path, const VerifyOptions& options,
                         const Catalog& catalog, Findings& findings) {

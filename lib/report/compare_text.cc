@@ -1,5 +1,6 @@
 #include "report/compare_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <vector>

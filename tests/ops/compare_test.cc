@@ -251,6 +251,9 @@ TEST_F(CompareSamples, VerifyAgainstReportsThem) {
   EXPECT_TRUE(report.ok);
   ASSERT_EQ(report.findings.size(), 1U);
   EXPECT_EQ(report.findings[0].id, "compare.equal");
+  files_.Put("/page", "<html>");
+  options.against = "/page";
+  EXPECT_EQ(ErrorOf(Verify(files_, "/a", options)).kind(), ErrorKind::kUnsupported);
   options.against = "/none";
   EXPECT_EQ(ErrorOf(Verify(files_, "/a", options)).kind(), ErrorKind::kNotFound);
 }
