@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kWrappers = {"_orig_mod", "_checkpoint_wrapped_module",
                                                        "_fsdp_wrapped_module"};
 constexpr std::string_view kModule = "module";  // DataParallel and its kin
-constexpr size_t kMostWrappersNamed = 5;                // outermost names: a checkpoint may have any number
+constexpr size_t kMostWrappersNamed = 5;        // outermost names: a checkpoint may have any number
 
 std::string_view TakeComponent(std::string_view& key) {
   const size_t dot = key.find('.');
