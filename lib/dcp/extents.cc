@@ -14,6 +14,7 @@
 #include "base/window_source.h"
 #include "base/zstd_frames.h"
 #include "base/zstd_stream.h"
+#include "dcp/naming.h"
 #include "io/catalog_files.h"
 #include "io/file_cache.h"
 #include "pickle/policy.h"

@@ -53,7 +53,7 @@ class FileCopier {
 
   // All whole blocks, or none. How many bytes.
   Result<uint64_t> Clone(const io::ReadFile& source, io::WriteFile& out) {
-    const uint64_t whole = source.size() / kCopyBlock * kBlock;
+    const uint64_t whole = source.size() / kCopyBlock * kCopyBlock;
     if (in_.reflink == Reflink::kNever || whole == 0) return 0;
     DCPCTL_ASSIGN(const bool shared, out.CloneRange(source, 0, 0, whole));
     if (!shared && in_.reflink == Reflink::kAlways) {

@@ -8,7 +8,9 @@ namespace dcpctl::report {
 namespace {
 
 CompareReport Sample() {
-  CompareReport report{.a = "a", .b = "b\n"};
+  CompareReport report;
+  report.a = "a";
+  report.b = "b\n";
   report.only_in_a = {"x\x1b"};
   report.only_in_b = {""};
   report.differ = {{.key = "k", .what = DifferenceKind::kKind, .a = "tensor", .b = "object"},
@@ -47,7 +49,8 @@ TEST(CompareText, OneLineADifference) {
 }
 
 TEST(CompareText, Equal) {
-  CompareReport report{.equal = true};
+  CompareReport report;
+  report.equal = true;
   report.totals = {.tensors = 1, .objects = 0, .bytes = 2048};
   EXPECT_EQ(RenderCompare(report, {}), "EQUAL: 1 tensor and 0 objects, 2.0 KiB\n");
 }
