@@ -14,6 +14,7 @@
 #include "engine/buffer_pool.h"
 #include "engine/cloner.h"
 #include "engine/plan_files.h"
+#include "engine/scratch.h"
 #include "engine/source_reader.h"
 #include "engine/tile_filler.h"
 #include "io/file_cache.h"
@@ -51,7 +52,7 @@ class Runner {
   }
 
  private:
-  // Tasks come in the order of the outputs, so that few outputs are begun and not finished at any time.
+  // Tasks come in about the order of the outputs, so that few outputs are begun and not finished at any time.
   struct Output {
     std::mutex mutex;  // guards the two below
     bool begun = false;
@@ -61,7 +62,7 @@ class Runner {
   };
 
   // Before the first task of an output: clones what can be, so that no task touches it.
-  Result<void> BeginOutput(uint32_t index) {
+  Result<void> BeginOutput(uint32_t index, Scratch& scratch) {
     Output& output = outputs_[index];
     const std::lock_guard lock(output.mutex);
     if (output.begun) return {};
@@ -74,7 +75,7 @@ class Runner {
       if (!cloned) continue;
       cloned_[r] = true;
       bytes_cloned_ += plan_.regions[r].bytes;
-      DCPCTL_TRY(filler_.SkipRegion(r, scratch_.Take().bytes()));
+      DCPCTL_TRY(filler_.SkipRegion(r, scratch));
     }
     return {};
   }
@@ -87,7 +88,8 @@ class Runner {
   }
 
   Result<void> RunTasks() {
-    return ParallelFor(schedule_.tasks.size(), schedule_.jobs, in_.stop, [this](uint64_t i) { return RunTask(i); });
+    return ParallelFor(schedule_.batches.size(), schedule_.jobs, in_.stop,
+                       [this](uint64_t i) { return RunBatch(schedule_.batches[i]); });
   }
 
   // A source that is being rewritten looks damaged.
@@ -97,12 +99,19 @@ class Runner {
     return same ? std::move(error) : std::move(same).error();
   }
 
+  Result<void> RunBatch(const Batch& batch) {
+    const auto lease = scratch_.Take();
+    Scratch scratch(lease.bytes(), batch.task_count > 1);
+    for (uint64_t i = 0; i < batch.task_count; ++i) DCPCTL_TRY(RunTask(batch.first_task + i, scratch));
+    return {};
+  }
+
   // Others may wait for the end of this task, however it comes.
-  Result<void> RunTask(uint64_t number) {
+  Result<void> RunTask(uint64_t number, Scratch& scratch) {
     try {
       const Task& task = schedule_.tasks[number];
-      auto done = BeginOutput(task.output);
-      if (done) done = RunSteps(number, task);
+      auto done = BeginOutput(task.output, scratch);
+      if (done) done = RunSteps(number, task, scratch);
       in_.target.End(number, done.has_value());
       return done ? EndTaskOf(task.output) : done;
     } catch (...) {
@@ -111,13 +120,13 @@ class Runner {
     }
   }
 
-  Result<void> RunSteps(uint64_t number, const Task& task) {
+  Result<void> RunSteps(uint64_t number, const Task& task, Scratch& scratch) {
     const Step& first = schedule_.steps[task.first_step];
     if (task.step_count == 1 && first.kind == StepKind::kLiteral) return WriteLiteral(number, task, first.index);
     const auto lease = buffers_.Take();
     const auto buffer = lease.bytes().first(task.bytes);
-    DCPCTL_TRY(ForEachPart(task, buffer, [this](const Step& step, std::span<std::byte> part) {
-      return IsCloned(step) ? Result<void>() : FillStep(step, part);
+    DCPCTL_TRY(ForEachPart(task, buffer, [&](const Step& step, std::span<std::byte> part) {
+      return IsCloned(step) ? Result<void>() : FillStep(step, part, scratch);
     }));
     DCPCTL_TRY(in_.target.Begin(number));
     DCPCTL_TRY(ForEachPart(task, buffer, [this](const Step& step, std::span<std::byte> part) -> Result<void> {
@@ -159,7 +168,7 @@ class Runner {
     return {};
   }
 
-  Result<void> FillStep(const Step& step, std::span<std::byte> part) {
+  Result<void> FillStep(const Step& step, std::span<std::byte> part, Scratch& scratch) {
     if (step.kind == StepKind::kGap) {
       std::memset(part.data(), 0, part.size());
       return {};
@@ -168,10 +177,9 @@ class Runner {
       std::memcpy(part.data(), plan_.literals[step.index].bytes.data() + step.begin, part.size());
       return {};
     }
-    const auto scratch = scratch_.Take();
-    DCPCTL_TRY(filler_.Fill(step.index, step.begin, part, scratch.bytes()));
+    DCPCTL_TRY(filler_.Fill(step.index, step.begin, part, scratch));
     if (left_[step.index].fetch_sub(part.size()) != part.size()) return {};
-    DCPCTL_TRY(filler_.VerifySources(step.index, scratch.bytes()));
+    DCPCTL_TRY(filler_.VerifySources(step.index, scratch));
     reader_.FinishRegion(plan_.regions[step.index]);
     return {};
   }

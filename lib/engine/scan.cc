@@ -132,16 +132,17 @@ class Scanner {
     return ParallelFor(tasks_.size(), jobs_, in_.stop, [&](uint64_t t) -> Result<void> {
       std::vector<BufferPool::Lease> leases;
       for (unsigned p = 0; p < plans; ++p) leases.push_back(tiles.Take());
-      const auto room = scratch.Take();
+      const auto lease = scratch.Take();
+      Scratch room(lease.bytes());
       for (uint64_t s = tasks_[t].first; s < tasks_[t].last; ++s) {
         if (in_.stop.stop_requested()) return Fail(ErrorKind::kCancelled, "stopped before the end");
-        DCPCTL_TRY(ReadStep(steps_[s], leases, room.bytes()));
+        DCPCTL_TRY(ReadStep(steps_[s], leases, room));
       }
       return {};
     });
   }
 
-  Result<void> ReadStep(const Step& step, std::span<BufferPool::Lease> leases, std::span<std::byte> room) {
+  Result<void> ReadStep(const Step& step, std::span<BufferPool::Lease> leases, Scratch& room) {
     std::vector<std::span<const std::byte>> tiles;
     for (Source& source : sources_) {
       const auto tile = leases[tiles.size()].bytes().first(step.end - step.begin);

@@ -31,6 +31,23 @@ void UnravelBox(DimsView shape, uint64_t first, uint64_t count, Dims& offsets, D
   }
 }
 
+struct ByteRange {
+  uint64_t begin;
+  uint64_t end;
+};
+
+// The rows of the storage that a loop takes parts of, when the scratch is shared and has room for them.
+std::optional<ByteRange> RowsAround(const Scratch& scratch, const PlanSource& source, const CopyLoop& loop,
+                                    uint64_t item) {
+  if (!scratch.shared() || loop.IsOneRun() || loop.levels[0].from_step == 0) return {};
+  const uint64_t first = source.stored.first_element;
+  const uint64_t row = loop.levels[0].from_step;
+  const uint64_t begin = first + (loop.from - first) / row * row;
+  const uint64_t end = std::min(begin + loop.levels[0].count * row, source.stored.bytes / item);
+  if (end < loop.from + loop.SourceSpan() || (end - begin) > scratch.size() / item) return {};
+  return ByteRange{.begin = begin * item, .end = end * item};
+}
+
 }  // namespace
 
 TileFiller::TileFiller(const Plan& plan, SourceReader& reader)
@@ -50,7 +67,7 @@ TileFiller::TileFiller(const Plan& plan, SourceReader& reader)
   }
 }
 
-Result<void> TileFiller::Fill(uint32_t index, uint64_t begin, std::span<std::byte> out, std::span<std::byte> scratch) {
+Result<void> TileFiller::Fill(uint32_t index, uint64_t begin, std::span<std::byte> out, Scratch& scratch) {
   const Region& region = plan_.regions[index];
   Tile tile{.region = region, .offsets = {}, .sizes = {}, .strides = {}, .out = out, .scratch = scratch};
   UnravelBox(plan_.ShapeOf(region), begin / region.item_bytes, out.size() / region.item_bytes, tile.offsets,
@@ -84,7 +101,27 @@ Result<void> TileFiller::FillFrom(const Tile& tile, const Piece& piece) {
     from += (source_at[d] + common->offsets[d] - at[d]) * strides[d];
     to += (common->offsets[d] - tile.offsets[d]) * tile.strides[d];
   }
-  return ReadLoop(tile, piece.source, MakeCopyLoop(common->sizes, from, strides, to, tile.strides), 0);
+  const CopyLoop loop = MakeCopyLoop(common->sizes, from, strides, to, tile.strides);
+  if (const auto rows = RowsAround(tile.scratch, source, loop, tile.region.item_bytes)) {
+    DCPCTL_ASSIGN(const auto bytes, ReadRows(tile, piece.source, rows->begin, rows->end));
+    const uint64_t item = tile.region.item_bytes;
+    CopyElements(loop, 0, bytes.data() + loop.from * item - rows->begin, tile.out.data() + to * item, item);
+    return {};
+  }
+  return ReadLoop(tile, piece.source, loop, 0);
+}
+
+// Reads bytes [begin, end) of a source unless another tile did.
+Result<std::span<const std::byte>> TileFiller::ReadRows(const Tile& tile, uint32_t source, uint64_t begin,
+                                                        uint64_t end) {
+  if (const auto kept = tile.scratch.Kept(source, begin, end - begin); !kept.empty()) return kept;
+  const auto bytes = tile.scratch.Keep(source, begin, end - begin);
+  if (auto done = ReadAndSum(source, begin, bytes, true); !done) {
+    tile.scratch.Forget();
+    return Fail(std::move(done).error());
+  }
+  SwapIfForeign(tile, source, bytes);
+  return bytes;
 }
 
 // Reads what lies close together in one go, and goes one level deeper where it does not.
@@ -124,29 +161,33 @@ Result<void> TileFiller::ReadInBlocks(const Tile& tile, uint32_t source, const C
 
 Result<void> TileFiller::ReadSpan(const Tile& tile, uint32_t source, const CopyLoop& loop) {
   const uint64_t item = tile.region.item_bytes;
-  const bool swap = plan_.sources[source].stored.big_endian && tile.region.swap_unit > 1;
   const uint64_t span = loop.SourceSpan();
   const bool direct = loop.IsOneRun();
-  const std::span<std::byte> read =
-      direct ? tile.out.subspan(loop.to * item, span * item) : tile.scratch.first(span * item);
-  was_read_[source] = true;
-  DCPCTL_TRY(reader_.Read(source, loop.from * item, read));
+  const std::span<std::byte> bytes =
+      direct ? tile.out.subspan(loop.to * item, span * item) : tile.scratch.Use(span * item);
   // Bytes between the wanted ones may be read again with another tile: those sources are summed at the end.
-  if (span == loop.Elements()) source_digests_[source].Add(loop.from * item, read.size(), Crc32(read));
-  if (swap) SwapBytes(read, tile.region.swap_unit);
-  if (!direct) CopyElements(loop, 0, read.data(), tile.out.data() + loop.to * item, item);
+  DCPCTL_TRY(ReadAndSum(source, loop.from * item, bytes, span == loop.Elements()));
+  SwapIfForeign(tile, source, bytes);
+  if (!direct) CopyElements(loop, 0, bytes.data(), tile.out.data() + loop.to * item, item);
   return {};
 }
 
-Result<void> TileFiller::VerifySources(uint32_t index, std::span<std::byte> scratch) {
-  return Release(index, false, scratch);
+Result<void> TileFiller::ReadAndSum(uint32_t source, uint64_t begin, std::span<std::byte> bytes, bool once) {
+  was_read_[source] = true;
+  DCPCTL_TRY(reader_.Read(source, begin, bytes));
+  if (once) source_digests_[source].Add(begin, bytes.size(), Crc32(bytes));
+  return {};
 }
 
-Result<void> TileFiller::SkipRegion(uint32_t index, std::span<std::byte> scratch) {
-  return Release(index, true, scratch);
+void TileFiller::SwapIfForeign(const Tile& tile, uint32_t source, std::span<std::byte> bytes) const {
+  if (plan_.sources[source].stored.big_endian && tile.region.swap_unit > 1) SwapBytes(bytes, tile.region.swap_unit);
 }
 
-Result<void> TileFiller::Release(uint32_t index, bool skipped, std::span<std::byte> scratch) {
+Result<void> TileFiller::VerifySources(uint32_t index, Scratch& scratch) { return Release(index, false, scratch); }
+
+Result<void> TileFiller::SkipRegion(uint32_t index, Scratch& scratch) { return Release(index, true, scratch); }
+
+Result<void> TileFiller::Release(uint32_t index, bool skipped, Scratch& scratch) {
   const Region& region = plan_.regions[index];
   for (uint64_t i = 0; i < region.piece_count; ++i) {
     const Piece& piece = plan_.pieces[region.first_piece + i];
@@ -156,14 +197,15 @@ Result<void> TileFiller::Release(uint32_t index, bool skipped, std::span<std::by
   return {};
 }
 
-Result<void> TileFiller::VerifySource(const Piece& piece, std::span<std::byte> scratch) {
+Result<void> TileFiller::VerifySource(const Piece& piece, Scratch& scratch) {
   const StoredTensor& stored = plan_.sources[piece.source].stored;
   if (!stored.crc_known) return {};
   std::optional<uint32_t> found = source_digests_[piece.source].Whole(stored.bytes);
   if (!found) {
     found = 0;
-    for (uint64_t pos = 0; pos < stored.bytes; pos += scratch.size()) {
-      const auto part = scratch.first(std::min<uint64_t>(scratch.size(), stored.bytes - pos));
+    const std::span<std::byte> room = scratch.Use();
+    for (uint64_t pos = 0; pos < stored.bytes; pos += room.size()) {
+      const auto part = room.first(std::min<uint64_t>(room.size(), stored.bytes - pos));
       DCPCTL_TRY(reader_.Read(piece.source, pos, part));
       found = Crc32(part, *found);
     }

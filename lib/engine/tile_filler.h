@@ -10,6 +10,7 @@
 
 #include "dcpctl/plan.h"
 #include "engine/range_digest.h"
+#include "engine/scratch.h"
 #include "engine/source_reader.h"
 #include "model/copy_loop.h"
 
@@ -21,14 +22,14 @@ class TileFiller {
   TileFiller(const Plan& plan, SourceReader& reader);
 
   // Fills `out` with bytes [begin, begin + out.size()) of the region, a box of it as schedules make them.
-  // `scratch` is working memory.
-  Result<void> Fill(uint32_t region, uint64_t begin, std::span<std::byte> out, std::span<std::byte> scratch);
+  // `scratch` is working memory; when it is shared, whole rows are read and kept in it.
+  Result<void> Fill(uint32_t region, uint64_t begin, std::span<std::byte> out, Scratch& scratch);
 
   // The region is filled. Those of its sources that no other region still needs are compared with the checksums
   // that their writer recorded, reading what has not been read yet. kCorrupt with the place of the storage.
-  Result<void> VerifySources(uint32_t region, std::span<std::byte> scratch);
+  Result<void> VerifySources(uint32_t region, Scratch& scratch);
   // The region is there by other means. Sources that were read for other regions are compared as above.
-  Result<void> SkipRegion(uint32_t region, std::span<std::byte> scratch);
+  Result<void> SkipRegion(uint32_t region, Scratch& scratch);
 
   [[nodiscard]] RangeDigest& digest(uint32_t region) { return region_digests_[region]; }
 
@@ -39,15 +40,18 @@ class TileFiller {
     Dims sizes;
     Dims strides;
     std::span<std::byte> out;
-    std::span<std::byte> scratch;
+    Scratch& scratch;
   };
 
   Result<void> FillFrom(const Tile& tile, const Piece& piece);
   Result<void> ReadLoop(const Tile& tile, uint32_t source, const CopyLoop& loop, size_t level);
+  Result<std::span<const std::byte>> ReadRows(const Tile& tile, uint32_t source, uint64_t begin, uint64_t end);
   Result<void> ReadSpan(const Tile& tile, uint32_t source, const CopyLoop& loop);
+  Result<void> ReadAndSum(uint32_t source, uint64_t begin, std::span<std::byte> bytes, bool once);
+  void SwapIfForeign(const Tile& tile, uint32_t source, std::span<std::byte> bytes) const;
   Result<void> ReadInBlocks(const Tile& tile, uint32_t source, const CopyLoop& loop, size_t level);
-  Result<void> Release(uint32_t region, bool skipped, std::span<std::byte> scratch);
-  Result<void> VerifySource(const Piece& piece, std::span<std::byte> scratch);
+  Result<void> Release(uint32_t region, bool skipped, Scratch& scratch);
+  Result<void> VerifySource(const Piece& piece, Scratch& scratch);
   Error Describe(Error error, const Region& region, const Piece& piece) const;
 
   const Plan& plan_;

@@ -43,8 +43,9 @@ class PlanRun {
       : files_(files), plan_(plan), options_(options) {}
 
   Result<engine::RunOutcome> To(engine::Target& target, const std::filesystem::path& scratch) const {
-    DCPCTL_ASSIGN(const Schedule schedule,
-                  MakeSchedule(plan_, {.jobs = EffectiveJobs(options_.jobs), .memory_bytes = options_.memory_bytes}));
+    DCPCTL_ASSIGN(const Schedule schedule, MakeSchedule(plan_, {.jobs = EffectiveJobs(options_.jobs),
+                                                                .memory_bytes = options_.memory_bytes,
+                                                                .output_by_output = target.ordered()}));
     Announce(options_, "copy", Bytes());
     DCPCTL_ASSIGN(const engine::RunOutcome outcome, engine::RunPlan({.plan = plan_,
                                                                      .schedule = schedule,

@@ -1,5 +1,5 @@
 // How a plan is carried out on one machine: its bytes cut into tasks of bounded size, in the order of the
-// output. Pure; the bytes written do not depend on any of it.
+// outputs. Pure; the bytes written do not depend on any of it.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@ namespace dcpctl {
 struct ScheduleLimits {
   unsigned jobs = 1;
   uint64_t memory_bytes = uint64_t{256} << 20;
+  bool output_by_output = false;  // none is begun before the one before it is done
 };
 
 enum class StepKind : uint8_t { kLiteral, kGap, kRegion };
@@ -35,12 +36,20 @@ struct Task {
   uint64_t step_count = 0;
 };
 
+// Tasks that one thread does one after the other, because together they read the same bytes.
+struct Batch {
+  uint64_t first_task = 0;
+  uint64_t task_count = 0;
+};
+
+// The tasks of an output are in its order; those of kSiblingOutputs outputs may be mixed.
 struct Schedule {
   std::vector<Step> steps;
   std::vector<Task> tasks;
+  std::vector<Batch> batches;  // all tasks, in their order
   unsigned jobs = 1;           // threads that the memory allows
   uint64_t buffer_bytes = 0;   // a thread needs this much to put a task together
-  uint64_t scratch_bytes = 0;  // and this much to read what is then spread over it
+  uint64_t scratch_bytes = 0;  // and this much to read what is then spread over it, or over the tasks of a batch
   uint64_t decoded_bytes = 0;  // left for decoded records, in all
 };
 

@@ -43,6 +43,12 @@ std::vector<std::pair<uint64_t, uint64_t>> RandomTiles(Random& random, DimsView 
   return tiles;
 }
 
+struct Room {
+  explicit Room(uint64_t bytes) : memory(bytes), scratch(memory) {}
+  std::vector<std::byte> memory;
+  Scratch scratch;
+};
+
 class TileFillerTest : public testing::Test {
  protected:
   void Open(Sample sample) {
@@ -60,12 +66,12 @@ class TileFillerTest : public testing::Test {
   // Fills a region tile by tile with this much scratch, and compares with the tensor.
   void Fill(uint32_t region, Random& random, uint64_t scratch_bytes) {
     const Region& r = plan_.regions[region];
-    std::vector<std::byte> scratch(scratch_bytes);
+    Room room(scratch_bytes);
     std::vector<std::byte> bytes(r.bytes, std::byte{0xee});
     if (r.bytes > 0) {
       for (const auto& [begin, end] : RandomTiles(random, plan_.ShapeOf(r))) {
         const auto part = std::span(bytes).subspan(begin * r.item_bytes, (end - begin) * r.item_bytes);
-        Value(filler_->Fill(region, begin * r.item_bytes, part, scratch));
+        Value(filler_->Fill(region, begin * r.item_bytes, part, room.scratch));
       }
     }
     EXPECT_TRUE(SameBytes(test::TextOf(bytes), sample_->data(region))) << r.key;
@@ -80,8 +86,8 @@ class TileFillerTest : public testing::Test {
       sample.Add("x", dtype, shape, chunks);
       Open(std::move(sample));
       Fill(0, random, scratch_bytes);
-      std::vector<std::byte> scratch(scratch_bytes);
-      Value(filler_->VerifySources(0, scratch));
+      Room room(scratch_bytes);
+      Value(filler_->VerifySources(0, room.scratch));
     }
   }
 
@@ -196,10 +202,10 @@ TEST_F(TileFillerTest, FillsRandomTensorsFromRandomChunks) {
     SCOPED_TRACE("round " + std::to_string(round));
     Open(std::move(sample));
     const uint64_t scratch_bytes = Pick(random, 0, 1) != 0 ? 65'536 : Pick(random, 16, 400);
-    std::vector<std::byte> scratch(scratch_bytes);
+    Room room(scratch_bytes);
     for (uint32_t t = 0; t < tensors; ++t) {
       Fill(t, random, scratch_bytes);
-      Value(filler_->VerifySources(t, scratch));
+      Value(filler_->VerifySources(t, room.scratch));
     }
     if (HasFailure()) return;
   }
@@ -225,11 +231,11 @@ TEST_F(TileFillerTest, ReadsTheBytesOfContiguousSourcesOnce) {
   Sample sample(64);
   sample.AddPlain("x", DType::kFloat32, {64, 50}, test::GridTiling(Dims{64, 50}, Dims{2, 3}));
   Open(std::move(sample));
-  std::vector<std::byte> scratch(65'536);
+  Room room(65'536);
   std::vector<std::byte> out(12'800);
   for (uint64_t half = 0; half < 2; ++half)
-    Value(filler_->Fill(0, half * 6400, std::span(out).subspan(half * 6400, 6400), scratch));
-  Value(filler_->VerifySources(0, scratch));
+    Value(filler_->Fill(0, half * 6400, std::span(out).subspan(half * 6400, 6400), room.scratch));
+  Value(filler_->VerifySources(0, room.scratch));
   EXPECT_EQ(reader_->bytes_read(), 12'800u);
 }
 
@@ -246,10 +252,10 @@ void ExpectMismatch(const Error& error, const Place& place, const std::string& c
 class Checksums : public TileFillerTest {
  protected:
   Error Failure(uint64_t scratch_bytes) {
-    std::vector<std::byte> scratch(scratch_bytes);
+    Room room(scratch_bytes);
     std::vector<std::byte> out(plan_.regions[0].bytes);
-    Value(filler_->Fill(0, 0, out, scratch));
-    return ErrorOf(filler_->VerifySources(0, scratch));
+    Value(filler_->Fill(0, 0, out, room.scratch));
+    return ErrorOf(filler_->VerifySources(0, room.scratch));
   }
 };
 
@@ -292,9 +298,9 @@ TEST_F(Checksums, AreLeftAloneWhereTheWriterRecordedNone) {
   sample.Add("x", DType::kInt32, {100}, {{.box = {{0}, {100}}, .crc_known = false, .crc_error = 1}});
   Open(std::move(sample));
   std::vector<std::byte> bytes(400);
-  std::vector<std::byte> scratch(65'536);
-  Value(filler_->Fill(0, 0, bytes, scratch));
-  Value(filler_->VerifySources(0, scratch));
+  Room room(65'536);
+  Value(filler_->Fill(0, 0, bytes, room.scratch));
+  Value(filler_->VerifySources(0, room.scratch));
 }
 
 // Regions 0 and 1 are both filled from source 0.
@@ -311,12 +317,12 @@ class SharedSource : public TileFillerTest {
   }
 
   Result<void> FillAndVerify(uint32_t region) {
-    Value(filler_->Fill(region, 0, bytes_, scratch_));
-    return filler_->VerifySources(region, scratch_);
+    Value(filler_->Fill(region, 0, bytes_, room_.scratch));
+    return filler_->VerifySources(region, room_.scratch);
   }
 
   std::vector<std::byte> bytes_ = std::vector<std::byte>(400);
-  std::vector<std::byte> scratch_ = std::vector<std::byte>(65'536);
+  Room room_ = Room(65'536);
 };
 
 TEST_F(SharedSource, IsComparedWithTheLastRegionThatUsesIt) {
@@ -327,20 +333,20 @@ TEST_F(SharedSource, IsComparedWithTheLastRegionThatUsesIt) {
 
 TEST_F(SharedSource, IsComparedWhenTheOtherRegionIsSkipped) {
   OpenShared(1);
-  Value(filler_->SkipRegion(0, scratch_));
+  Value(filler_->SkipRegion(0, room_.scratch));
   EXPECT_EQ(ErrorOf(FillAndVerify(1)).kind(), ErrorKind::kCorrupt);
 }
 
 TEST_F(SharedSource, IsComparedWhenTheOtherRegionIsSkippedLater) {
   OpenShared(1);
   Value(FillAndVerify(1));
-  EXPECT_EQ(ErrorOf(filler_->SkipRegion(0, scratch_)).kind(), ErrorKind::kCorrupt);
+  EXPECT_EQ(ErrorOf(filler_->SkipRegion(0, room_.scratch)).kind(), ErrorKind::kCorrupt);
 }
 
 TEST_F(SharedSource, IsNotReadToSkipAllThatUseIt) {
   OpenShared(1);
-  Value(filler_->SkipRegion(0, scratch_));
-  Value(filler_->SkipRegion(1, scratch_));
+  Value(filler_->SkipRegion(0, room_.scratch));
+  Value(filler_->SkipRegion(1, room_.scratch));
   EXPECT_EQ(reader_->bytes_read(), 0U);
 }
 

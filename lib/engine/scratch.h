@@ -1,0 +1,45 @@
+// A thread's working memory, and what lies in it: stretches of sources that tiles filled one after the other have in
+// common, so that they are read once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace dcpctl::engine {
+
+// For one thread. The memory must outlive it.
+class Scratch {
+ public:
+  // `shared`: the tiles to come take parts of the same rows.
+  explicit Scratch(std::span<std::byte> memory, bool shared = false) : memory_(memory), shared_(shared) {}
+
+  [[nodiscard]] bool shared() const { return shared_; }
+  [[nodiscard]] uint64_t size() const { return memory_.size(); }
+
+  // The first `bytes` of it, to use at once: what was kept is forgotten.
+  std::span<std::byte> Use(uint64_t bytes);
+  std::span<std::byte> Use() { return Use(memory_.size()); }
+
+  // Bytes [begin, begin + bytes) of a source; empty when they were not kept.
+  [[nodiscard]] std::span<std::byte> Kept(uint32_t source, uint64_t begin, uint64_t bytes) const;
+  // Room for them, which is kept until another use needs it. At most size().
+  std::span<std::byte> Keep(uint32_t source, uint64_t begin, uint64_t bytes);
+  // What the last Keep made room for could not be had.
+  void Forget() { Use(0); }
+
+ private:
+  struct Stretch {
+    uint32_t source;
+    uint64_t begin;
+    std::span<std::byte> bytes;
+  };
+
+  std::span<std::byte> memory_;
+  bool shared_;
+  uint64_t used_ = 0;
+  std::vector<Stretch> kept_;
+};
+
+}  // namespace dcpctl::engine
