@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "plugin/device.h"
+
 namespace dcpctl::engine {
 
 // Thread-safe; must outlive its leases.
@@ -31,7 +33,16 @@ class BufferPool {
     std::unique_ptr<std::byte[]> memory_;
   };
 
-  BufferPool(unsigned count, uint64_t buffer_bytes) : buffer_bytes_(buffer_bytes), unmade_(count) {}
+  // Buffers are pinned for a device, which must outlive the pool.
+  BufferPool(unsigned count, uint64_t buffer_bytes, plugin::Device* device = nullptr)
+      : buffer_bytes_(buffer_bytes), device_(device), unmade_(count) {}
+  BufferPool(const BufferPool&) = delete;
+  BufferPool& operator=(const BufferPool&) = delete;
+  ~BufferPool() {
+    for (const auto& buffer : free_) {
+      if (device_ != nullptr) device_->Release({buffer.get(), buffer_bytes_});
+    }
+  }
 
   // Waits for a buffer when all are lent. Its contents are anything.
   Lease Take() {
@@ -39,7 +50,9 @@ class BufferPool {
     returned_.wait(lock, [this] { return unmade_ > 0 || !free_.empty(); });
     if (free_.empty()) {
       --unmade_;
-      return {this, std::make_unique_for_overwrite<std::byte[]>(buffer_bytes_)};
+      auto buffer = std::make_unique_for_overwrite<std::byte[]>(buffer_bytes_);
+      if (device_ != nullptr) device_->Pin({buffer.get(), buffer_bytes_});
+      return {this, std::move(buffer)};
     }
     Lease lease(this, std::move(free_.back()));
     free_.pop_back();
@@ -54,6 +67,7 @@ class BufferPool {
   }
 
   const uint64_t buffer_bytes_;
+  plugin::Device* const device_;
   std::mutex mutex_;  // guards the two below
   unsigned unmade_;
   std::vector<std::unique_ptr<std::byte[]>> free_;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,6 +14,7 @@
 #include "base/result.h"
 #include "engine/buffer_pool.h"
 #include "engine/cloner.h"
+#include "engine/device_tiles.h"
 #include "engine/plan_files.h"
 #include "engine/scratch.h"
 #include "engine/source_reader.h"
@@ -35,8 +37,8 @@ class Runner {
         cache_(input.files, PathsOf(input.plan)),
         reader_(input.plan, cache_, input.files, input.schedule.decoded_bytes, input.scratch_directory),
         filler_(input.plan, reader_),
-        buffers_(input.schedule.jobs, input.schedule.buffer_bytes),
-        scratch_(input.schedule.jobs, input.schedule.scratch_bytes),
+        buffers_(input.schedule.jobs, input.schedule.buffer_bytes, input.device),
+        scratch_(input.schedule.jobs, input.schedule.scratch_bytes, input.device),
         left_(input.plan.regions.size()),
         cloned_(input.plan.regions.size()),
         outputs_(input.plan.outputs.size()) {
@@ -101,9 +103,21 @@ class Runner {
 
   Result<void> RunBatch(const Batch& batch) {
     const auto lease = scratch_.Take();
-    Scratch scratch(lease.bytes(), batch.task_count > 1);
+    DCPCTL_ASSIGN(DeviceTiles* const device, TilesFor(lease.bytes()));
+    Scratch scratch(lease.bytes(), batch.task_count > 1, device);
     for (uint64_t i = 0; i < batch.task_count; ++i) DCPCTL_TRY(RunTask(batch.first_task + i, scratch));
     return {};
+  }
+
+  // Made with the scratch that they mirror. Null without a device.
+  Result<DeviceTiles*> TilesFor(std::span<std::byte> scratch) {
+    if (in_.device == nullptr) return nullptr;
+    const std::lock_guard lock(mutex_);
+    auto& tiles = device_tiles_[scratch.data()];
+    if (!tiles) {
+      DCPCTL_ASSIGN(tiles, DeviceTiles::Open(*in_.device, scratch, schedule_.buffer_bytes));
+    }
+    return tiles.get();
   }
 
   // Others may wait for the end of this task, however it comes.
@@ -242,7 +256,8 @@ class Runner {
   std::vector<std::atomic<bool>> cloned_;    // by region
   std::vector<Output> outputs_;
   std::atomic<uint64_t> bytes_cloned_ = 0;
-  std::mutex mutex_;  // guards the observer
+  std::mutex mutex_;  // guards the observer and the one below
+  std::map<const std::byte*, std::unique_ptr<DeviceTiles>> device_tiles_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "engine/target.h"
 #include "io/file_system.h"
 #include "plan/schedule.h"
+#include "plugin/device.h"
 
 namespace dcpctl::engine {
 
@@ -22,6 +23,7 @@ struct RunInput {
   Target& target;
   std::filesystem::path scratch_directory;
   Reflink reflink = Reflink::kAuto;
+  plugin::Device* device = nullptr;  // that tiles are put together on
   std::stop_token stop = {};
   Observer* observer = nullptr;
 };

@@ -7,18 +7,23 @@
 #include <span>
 #include <vector>
 
+#include "engine/device_tiles.h"
+
 namespace dcpctl::engine {
 
-// For one thread. The memory must outlive it.
+// For one thread. The memory, and the device's, must outlive it.
 class Scratch {
  public:
-  // `shared`: the tiles to come take parts of the same rows.
-  explicit Scratch(std::span<std::byte> memory, bool shared = false) : memory_(memory), shared_(shared) {}
+  // `shared`: the tiles to come take parts of the same rows. With a device, tiles are put together there.
+  explicit Scratch(std::span<std::byte> memory, bool shared = false, DeviceTiles* device = nullptr)
+      : memory_(memory), shared_(shared), device_(device) {}
 
   [[nodiscard]] bool shared() const { return shared_; }
   [[nodiscard]] uint64_t size() const { return memory_.size(); }
+  [[nodiscard]] DeviceTiles* device() const { return device_; }
 
-  // The first `bytes` of it, to use at once: what was kept is forgotten.
+  // So many bytes of it, to use at once: what was kept is forgotten. With a device, one part after the other is handed
+  // out, so that a part can be filled while those before it are on their way.
   std::span<std::byte> Use(uint64_t bytes);
   std::span<std::byte> Use() { return Use(memory_.size()); }
 
@@ -27,7 +32,7 @@ class Scratch {
   // Room for them, which is kept until another use needs it. At most size().
   std::span<std::byte> Keep(uint32_t source, uint64_t begin, uint64_t bytes);
   // What the last Keep made room for could not be had.
-  void Forget() { Use(0); }
+  void Forget();
 
  private:
   struct Stretch {
@@ -36,8 +41,11 @@ class Scratch {
     std::span<std::byte> bytes;
   };
 
+  std::span<std::byte> Next(uint64_t bytes);
+
   std::span<std::byte> memory_;
   bool shared_;
+  DeviceTiles* device_;
   uint64_t used_ = 0;
   std::vector<Stretch> kept_;
 };

@@ -84,6 +84,7 @@ Result<void> TileFiller::Fill(uint32_t index, uint64_t begin, std::span<std::byt
     if (region.rank > 0 && plan_.PositionOf(region, *piece)[0] >= tile.offsets[0] + tile.sizes[0]) break;
     if (auto done = FillFrom(tile, *piece); !done) return Fail(Describe(std::move(done).error(), region, *piece));
   }
+  if (DeviceTiles* const device = scratch.device()) DCPCTL_TRY(device->Collect(out));
   region_digests_[index].Add(begin, out.size(), Crc32(out));
   return {};
 }
@@ -104,9 +105,7 @@ Result<void> TileFiller::FillFrom(const Tile& tile, const Piece& piece) {
   const CopyLoop loop = MakeCopyLoop(common->sizes, from, strides, to, tile.strides);
   if (const auto rows = RowsAround(tile.scratch, source, loop, tile.region.item_bytes)) {
     DCPCTL_ASSIGN(const auto bytes, ReadRows(tile, piece.source, rows->begin, rows->end));
-    const uint64_t item = tile.region.item_bytes;
-    CopyElements(loop, 0, bytes.data() + loop.from * item - rows->begin, tile.out.data() + to * item, item);
-    return {};
+    return Spread(tile, loop, bytes.subspan(loop.from * tile.region.item_bytes - rows->begin));
   }
   return ReadLoop(tile, piece.source, loop, 0);
 }
@@ -121,6 +120,7 @@ Result<std::span<const std::byte>> TileFiller::ReadRows(const Tile& tile, uint32
     return Fail(std::move(done).error());
   }
   SwapIfForeign(tile, source, bytes);
+  if (DeviceTiles* const device = tile.scratch.device()) DCPCTL_TRY(device->Upload(bytes));
   return bytes;
 }
 
@@ -162,13 +162,22 @@ Result<void> TileFiller::ReadInBlocks(const Tile& tile, uint32_t source, const C
 Result<void> TileFiller::ReadSpan(const Tile& tile, uint32_t source, const CopyLoop& loop) {
   const uint64_t item = tile.region.item_bytes;
   const uint64_t span = loop.SourceSpan();
-  const bool direct = loop.IsOneRun();
+  DeviceTiles* const device = tile.scratch.device();
+  const bool direct = loop.IsOneRun() && device == nullptr;
   const std::span<std::byte> bytes =
       direct ? tile.out.subspan(loop.to * item, span * item) : tile.scratch.Use(span * item);
   // Bytes between the wanted ones may be read again with another tile: those sources are summed at the end.
   DCPCTL_TRY(ReadAndSum(source, loop.from * item, bytes, span == loop.Elements()));
   SwapIfForeign(tile, source, bytes);
-  if (!direct) CopyElements(loop, 0, bytes.data(), tile.out.data() + loop.to * item, item);
+  if (device != nullptr) DCPCTL_TRY(device->Upload(bytes));
+  return direct ? Result<void>() : Spread(tile, loop, bytes);
+}
+
+// `loop.from` is at bytes[0].
+Result<void> TileFiller::Spread(const Tile& tile, const CopyLoop& loop, std::span<const std::byte> bytes) {
+  const uint64_t item = tile.region.item_bytes;
+  if (DeviceTiles* const device = tile.scratch.device()) return device->Spread(loop, bytes, item);
+  CopyElements(loop, 0, bytes.data(), tile.out.data() + loop.to * item, item);
   return {};
 }
 

@@ -22,7 +22,8 @@ class TileFiller {
   TileFiller(const Plan& plan, SourceReader& reader);
 
   // Fills `out` with bytes [begin, begin + out.size()) of the region, a box of it as schedules make them.
-  // `scratch` is working memory; when it is shared, whole rows are read and kept in it.
+  // `scratch` is working memory; when it is shared, whole rows are read and kept in it; when it has a device, the tile
+  // is put together there.
   Result<void> Fill(uint32_t region, uint64_t begin, std::span<std::byte> out, Scratch& scratch);
 
   // The region is filled. Those of its sources that no other region still needs are compared with the checksums
@@ -47,6 +48,7 @@ class TileFiller {
   Result<void> ReadLoop(const Tile& tile, uint32_t source, const CopyLoop& loop, size_t level);
   Result<std::span<const std::byte>> ReadRows(const Tile& tile, uint32_t source, uint64_t begin, uint64_t end);
   Result<void> ReadSpan(const Tile& tile, uint32_t source, const CopyLoop& loop);
+  static Result<void> Spread(const Tile& tile, const CopyLoop& loop, std::span<const std::byte> bytes);
   Result<void> ReadAndSum(uint32_t source, uint64_t begin, std::span<std::byte> bytes, bool once);
   void SwapIfForeign(const Tile& tile, uint32_t source, std::span<std::byte> bytes) const;
   Result<void> ReadInBlocks(const Tile& tile, uint32_t source, const CopyLoop& loop, size_t level);

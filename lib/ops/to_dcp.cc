@@ -226,6 +226,7 @@ Result<ConvertReport> ToDcp(io::FileSystem& files, const std::filesystem::path& 
   const Plan& plan = planned.plan;
   DCPCTL_TRY(CheckPlan(plan));
   ConvertReport report = MakeReport(named, plan);
+  report.plan.needs.cuda = UsesDevice(options.run);
   if (layout) {
     report.ranks = std::move(layout->layout.ranks);
     std::move(layout->notes.begin(), layout->notes.end(), std::back_inserter(report.plan.findings));

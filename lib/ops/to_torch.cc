@@ -83,6 +83,7 @@ Result<ConvertReport> ToTorch(io::FileSystem& files, const std::filesystem::path
                              {.flattening = KeepsWhole(options) ? Flattening::kWhole : Flattening::kAlways}));
   DCPCTL_ASSIGN(const TorchOutput output, PlanOutput(opened, target, options));
   ConvertReport report = MakeReport(opened, output, options);
+  report.plan.needs.cuda = UsesDevice(options.run);
   if (!options.run.dry_run)
     DCPCTL_TRY(WriteAndRecord(WriteOutput(files, output.plan, target, kind, options.run), start, report));
   return report;

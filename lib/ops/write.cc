@@ -15,6 +15,7 @@
 #include "io/staged_directory.h"
 #include "ops/selected_source.h"
 #include "plan/schedule.h"
+#include "plugin/device.h"
 
 namespace dcpctl::ops {
 namespace {
@@ -23,15 +24,20 @@ std::filesystem::path FolderOf(const std::filesystem::path& target) {
   return target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
 }
 
+// Null for the processor.
+Result<std::unique_ptr<plugin::Device>> OpenDevice(const RunOptions& options) {
+  DCPCTL_TRY(plugin::CheckDeviceName(options.device));
+  if (!UsesDevice(options)) return nullptr;
+  return plugin::OpenDevice(options.plugins, options.device, 0);
+}
+
 }  // namespace
 
+bool UsesDevice(const RunOptions& options) { return options.device != "cpu"; }
+
 Result<void> CheckRunOptions(const RunOptions& options) {
-  if (options.device == "cpu") return {};
-  const bool known = options.device == "cuda" || options.device.starts_with("cuda:");
-  if (!known) return Fail(ErrorKind::kUsage, "device is " + Quote(options.device) + ", expected cpu, cuda or cuda:N");
-  return Fail(Error(ErrorKind::kUnsupported,
-                    "device " + Quote(options.device) + " needs the CUDA plug-in, which this build does not have")
-                  .Advise("leave out --device, or use --device cpu"));
+  DCPCTL_TRY(OpenDevice(options));
+  return {};
 }
 
 namespace {
@@ -46,6 +52,7 @@ class PlanRun {
     DCPCTL_ASSIGN(const Schedule schedule, MakeSchedule(plan_, {.jobs = EffectiveJobs(options_.jobs),
                                                                 .memory_bytes = options_.memory_bytes,
                                                                 .output_by_output = target.ordered()}));
+    DCPCTL_ASSIGN(const auto device, OpenDevice(options_));
     Announce(options_, "copy", Bytes());
     DCPCTL_ASSIGN(const engine::RunOutcome outcome, engine::RunPlan({.plan = plan_,
                                                                      .schedule = schedule,
@@ -53,6 +60,7 @@ class PlanRun {
                                                                      .target = target,
                                                                      .scratch_directory = scratch,
                                                                      .reflink = options_.reflink,
+                                                                     .device = device.get(),
                                                                      .stop = options_.stop,
                                                                      .observer = options_.observer}));
     DCPCTL_TRY(CheckMetadata());

@@ -17,8 +17,11 @@
 
 namespace dcpctl::ops {
 
-// Whether the options ask for something that is not there: kUnsupported for a device without its plug-in.
+// Whether the options ask for something that is not there: kUnsupported for a device that cannot be used or has no
+// plug-in.
 Result<void> CheckRunOptions(const RunOptions& options);
+// Whether another than the processor copies.
+[[nodiscard]] bool UsesDevice(const RunOptions& options);
 
 // Writes the one output of `plan` to `target`. After a failure the target is what it was before.
 Result<engine::RunOutcome> WriteOutput(io::FileSystem& files, const Plan& plan, const std::filesystem::path& target,

@@ -23,6 +23,11 @@ struct PluginV1 {
   const void* table = nullptr;
 };
 
+// Where a function that fails says why: text that ends with a zero byte, cut off where it is too long.
+struct ErrorTextV1 {
+  char text[256] = {};
+};
+
 inline constexpr char kPluginSymbol[] = "dcpctl_plugin";
 
 }  // namespace dcpctl::plugin

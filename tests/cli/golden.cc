@@ -81,7 +81,8 @@ class Workplace {
                                           "HOME=" + path_.string(),
                                           "TMP=" + path_.string(),
                                           "DATA=" + setting_.testdata.string(),
-                                          "BIN=" + setting_.binary.string()};
+                                          "BIN=" + setting_.binary.string(),
+                                          "DCPCTL_PLUGIN_DIR=" + setting_.plugins.string()};
     for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
       if (const char* value = std::getenv(name)) variables.push_back(std::string(name) + "=" + value);
     }

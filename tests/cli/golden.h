@@ -28,6 +28,7 @@ struct Golden {
 struct Setting {
   std::filesystem::path binary;
   std::filesystem::path testdata;
+  std::filesystem::path plugins = {};  // with the fakes that the program finds
   std::chrono::milliseconds time_limit = std::chrono::seconds(10);
 };
 

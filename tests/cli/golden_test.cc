@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 const fs::path kFolder = fs::path(DCPCTL_SOURCE_DIR) / "tests" / "cli";
 // Sanitizers slow the program down, but a test that needs more than this hangs.
-const Setting kProgram = {.binary = DCPCTL_BINARY, .testdata = DCPCTL_TESTDATA_DIR};
+const Setting kProgram = {.binary = DCPCTL_BINARY, .testdata = DCPCTL_TESTDATA_DIR, .plugins = DCPCTL_FAKE_PLUGIN_DIR};
 
 std::string Slurp(const fs::path& path) {
   std::ostringstream text;

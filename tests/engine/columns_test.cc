@@ -67,7 +67,7 @@ class Columns : public testing::Test {
     Value(CheckPlan(plan_));
   }
 
-  Result<RunOutcome> Run(unsigned jobs, uint64_t memory) {
+  Result<RunOutcome> Run(unsigned jobs, uint64_t memory, plugin::Device* device = nullptr) {
     outputs_.clear();
     std::vector<io::WriteFile*> files;
     for (const std::string& bytes : expected_) {
@@ -76,7 +76,12 @@ class Columns : public testing::Test {
     }
     FileTarget target(files);
     const Schedule schedule = Value(MakeSchedule(plan_, {.jobs = jobs, .memory_bytes = memory}));
-    return RunPlan({.plan = plan_, .schedule = schedule, .files = files_, .target = target, .scratch_directory = "/"});
+    return RunPlan({.plan = plan_,
+                    .schedule = schedule,
+                    .files = files_,
+                    .target = target,
+                    .scratch_directory = "/",
+                    .device = device});
   }
 
   void ExpectAll() {
@@ -109,6 +114,18 @@ TEST_F(Columns, AreReadOnce) {
       Value(Run(jobs, 4 * kMiB));
       ExpectAll();
     }
+  }
+}
+
+TEST_F(Columns, AreCutOnADevice) {
+  const auto device = Value(plugin::OpenDevice(DCPCTL_FAKE_PLUGIN_DIR, "cuda", 0));
+  Sample sample(91);
+  sample.AddPlain("a", DType::kFloat32, {1000, 300}, test::GridTiling(Dims{1000, 300}, Dims{4, 1}));
+  sample.AddPlain("b", DType::kBFloat16, {700, 411}, test::GridTiling(Dims{700, 411}, Dims{3, 1}));
+  Store(std::move(sample), 1, 3);
+  for (const uint64_t memory : {4 * kMiB, 64 * kMiB}) {
+    EXPECT_EQ(Value(Run(4, memory, device.get())).bytes_read, SourceBytes());
+    ExpectAll();
   }
 }
 

@@ -22,6 +22,7 @@ Result<engine::RunOutcome> Run(io::FileSystem& files, const Plan& plan, engine::
                           .target = target,
                           .scratch_directory = "/",
                           .reflink = settings.reflink,
+                          .device = settings.device,
                           .stop = settings.stop,
                           .observer = settings.observer});
 }

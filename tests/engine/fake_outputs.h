@@ -74,6 +74,7 @@ struct RunSettings {
   unsigned jobs = 2;
   uint64_t memory_bytes = uint64_t{64} << 20;
   Reflink reflink = Reflink::kAuto;
+  plugin::Device* device = nullptr;
   std::stop_token stop = {};
   Observer* observer = nullptr;
 };

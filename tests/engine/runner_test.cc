@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +55,7 @@ TEST(Runner, WritesRandomCheckpoints) {
   constexpr DType kDTypes[] = {DType::kUInt8, DType::kFloat16,   DType::kFloat32,
                                DType::kInt64, DType::kComplex64, DType::kComplex128};
   Random random(81);
+  const auto device = Value(plugin::OpenDevice(DCPCTL_FAKE_PLUGIN_DIR, "cuda", 0));
   for (uint32_t round = 0; round < 12; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     MemoryFileSystem files;
@@ -84,7 +86,26 @@ TEST(Runner, WritesRandomCheckpoints) {
     BufferSink sink;
     Value(RunToStream(files, plan, sink, settings));
     ASSERT_TRUE(SameBytes(sink.bytes(), sample.expected()));
+    BufferFile copied(plan.outputs[0].bytes);
+    test::RunSettings on_device = settings;
+    on_device.device = device.get();
+    Value(RunToFile(files, plan, copied, on_device));
+    ASSERT_TRUE(SameBytes(copied.bytes(), sample.expected()));
   }
+}
+
+TEST(Runner, SaysThatTheDeviceFailed) {
+  const auto device = Value(plugin::OpenDevice(DCPCTL_FAKE_PLUGIN_DIR, "cuda", 0));
+  ASSERT_EQ(setenv("DCPCTL_FAKE_DEVICE_BYTES", "1000", 1), 0);
+  MemoryFileSystem files;
+  Sample sample(85);
+  sample.AddPlain("x", DType::kFloat32, {3000, 30}, test::GridTiling(Dims{3000, 30}, Dims{3, 1}));
+  const Plan plan = sample.Store(files);
+  BufferFile file(plan.outputs[0].bytes);
+  const Error error = ErrorOf(RunToFile(files, plan, file, {.device = device.get()}));
+  unsetenv("DCPCTL_FAKE_DEVICE_BYTES");
+  EXPECT_EQ(error.kind(), ErrorKind::kIo);
+  EXPECT_NE(error.Text().find("out of memory"), std::string::npos) << error.Text();
 }
 
 TEST(Runner, GoesBackToChecksumsThatComeBeforeTheirData) {
