@@ -1,6 +1,7 @@
 #include "ops/dcp_output.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -136,13 +137,15 @@ class DcpOutputPlanner {
 
   Result<dcp::NewItem> MakeTensorItem(const DcpItem& item) {
     const Tensor& tensor = TensorOf(item);
-    pickle::Document document;
-    DCPCTL_ASSIGN(std::string bytes, pickle::WritePickle(torch::MakeTensor(document, tensor.dtype, item.box.sizes, "0"),
-                                                         {.protocol = 2, .limits = {}}));
+    std::string& bytes = tensor_pickles_[{tensor.dtype, item.box.sizes}];
+    if (bytes.empty()) {
+      pickle::Document document;
+      DCPCTL_ASSIGN(bytes, pickle::WritePickle(torch::MakeTensor(document, tensor.dtype, item.box.sizes, "0"),
+                                               {.protocol = 2, .limits = {}}));
+    }
     fillings_.push_back({.tensor = &item});
-    return dcp::NewItem{.pickle = std::move(bytes),
-                        .storage_bytes = {*Numel(item.box.sizes) * ItemBytes(tensor.dtype)},
-                        .is_tensor = true};
+    return dcp::NewItem{
+        .pickle = bytes, .storage_bytes = {*Numel(item.box.sizes) * ItemBytes(tensor.dtype)}, .is_tensor = true};
   }
 
   Result<dcp::NewItem> MakeObjectItem(const Object& object) {
@@ -230,7 +233,9 @@ class DcpOutputPlanner {
   std::vector<std::vector<size_t>> items_of_;  // by file; see ItemsOf
   std::vector<Filling> fillings_;
   std::vector<dcp::PlacedItem> places_;  // by item
-  const std::vector<size_t> turn_;       // of each entry, in the order of the state
+  // Ranks have boxes of the same few sizes.
+  std::map<std::pair<DType, Dims>, std::string> tensor_pickles_;
+  const std::vector<size_t> turn_;  // of each entry, in the order of the state
 };
 
 }  // namespace
