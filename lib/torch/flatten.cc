@@ -8,6 +8,7 @@
 
 #include "base/quote.h"
 #include "base/result.h"
+#include "pickle/arena.h"
 #include "torch/key_text.h"
 #include "torch/tensor.h"
 
@@ -16,6 +17,12 @@ namespace {
 
 using pickle::Kind;
 using pickle::Value;
+
+// Every leaf has the names of all that it is in, and containers may be shared: a pickle of a few hundred bytes could
+// ask for more entries than fit into any memory. What they take is bounded by what the pickle's values take; states
+// that people save need about twice that.
+constexpr uint64_t kLeastRoom = uint64_t{16} << 20;
+constexpr uint64_t kRoomPerByte = 32;
 
 struct Item {
   KeyText key;
@@ -79,6 +86,7 @@ class Flattener {
       : file_(file), limits_(limits), rules_(rules), empty_(empty) {}
 
   Result<std::vector<Leaf>> Run(Value root) {
+    room_ = kLeastRoom + kRoomPerByte * pickle::ValueAccess::DocumentOf(root).memory_bytes();
     if (rules_ != Flattening::kWhole && IsMapping(root)) {
       DCPCTL_TRY(VisitMapping(root, ""));
     } else {
@@ -103,6 +111,15 @@ class Flattener {
     return Fail(Place{std::string(file_)}, ErrorKind::kLimit, std::move(message));
   }
 
+  Result<void> Take(uint64_t bytes) {
+    if (bytes > room_) {
+      return TooMuch("state has " + std::to_string(visited_) +
+                     " entries or more, expected fewer in a pickle of its size: they share what they hold");
+    }
+    room_ -= bytes;
+    return {};
+  }
+
   Result<void> Visit(Value value, const std::string& key) {
     // Counts containers too: shared ones nested in each other have many paths and perhaps no leaf.
     if (++visited_ > limits_.entries) {
@@ -116,6 +133,7 @@ class Flattener {
       return TooMuch("key " + Quote(key, 60) + " has " + std::to_string(key.size()) + " bytes, expected at most " +
                      std::to_string(limits_.name_bytes));
     }
+    DCPCTL_TRY(Take(sizeof(Leaf)));
     if (IsOpen(value)) {
       if (!IsMapping(value)) return VisitList(value, key);
       const size_t before = leaves_.size();
@@ -124,6 +142,7 @@ class Flattener {
       const bool is_empty = leaves_.size() == before && visited_ == visited;
       if (!is_empty || empty_ == EmptyMappings::kDrop) return {};
     }
+    DCPCTL_TRY(Take(2 * key.size() + path_.size() * sizeof(PathElement)));
     leaves_.push_back({.path = path_, .key = key, .value = value, .key_is_certain = uncertain_ == 0});
     return {};
   }
@@ -187,6 +206,7 @@ class Flattener {
   KeyPath path_;
   uint32_t uncertain_ = 0;  // keys of the path whose text is not certain
   uint64_t visited_ = 0;
+  uint64_t room_ = 0;                              // bytes that are left
   std::unordered_map<uint32_t, bool> open_lists_;  // containers that are taken apart, by identity
   std::vector<Leaf> leaves_;
 };

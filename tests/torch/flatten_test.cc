@@ -1,5 +1,6 @@
 #include "torch/flatten.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -148,6 +149,22 @@ TEST_F(TorchFlatten, RefusesStateThatContainsItself) {
   const Value closed = document_.List();
   document_.Append(closed, closed);
   EXPECT_EQ(Keys(Dict({{Str("l"), closed}})), (Strings{"l"}));  // no tensor: an object, whatever it is
+}
+
+// 2^40 entries in a few hundred bytes: what it takes is bounded long before Limits::entries.
+TEST_F(TorchFlatten, BoundsWhatSharedContainersTake) {
+  Value value = Dict({{Str("w"), Int(1)}});
+  for (int i = 0; i < 40; ++i) value = Dict({{Str("a"), value}, {Str("b"), value}});
+  const Error error = test::ErrorOf(Flatten(value, "f", Limits{}));
+  EXPECT_EQ(error.kind(), ErrorKind::kLimit);
+  EXPECT_THAT(error.message(), testing::HasSubstr("share what they hold"));
+}
+
+TEST_F(TorchFlatten, BoundsWhatLongNamesTake) {
+  std::vector<std::pair<Value, Value>> items;
+  for (int i = 0; i < 10'000; ++i) items.emplace_back(Int(i), Int(i));
+  const Value root = Dict({{Str(std::string(60'000, 'n')), Dict(items)}});
+  EXPECT_EQ(test::ErrorOf(Flatten(root, "f", Limits{})).kind(), ErrorKind::kLimit);
 }
 
 TEST_F(TorchFlatten, CountsSharedContainersEachTime) {
