@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "pickle/arena.h"
 #include "pickle/python_types.h"
 
 namespace dcpctl::pickle {
@@ -84,21 +85,25 @@ std::string ModuleOf(std::string_view module) {
   return std::string(module);
 }
 
-// The name alone: below protocol 4 a dotted one is a call of getattr.
+// The name alone: below protocol 4 a dotted one is calls of getattr, one in the other.
 struct FullName {
   std::string module;
   std::string name;
 };
-std::optional<FullName> NameOf(Value value) {
-  if (value.Is(Kind::kGlobal)) {
-    const GlobalName name = NewSpelling({value.module(), value.name()});
-    return FullName{ModuleOf(name.module), std::string(name.name)};
+std::optional<FullName> NameOf(Value value, uint32_t max_depth) {
+  std::string attributes;
+  for (uint32_t depth = 0; !value.Is(Kind::kGlobal); ++depth) {
+    if (depth == max_depth || !value.Is(Kind::kObject) || !value.IsCallOf("builtins", "getattr")) return {};
+    const Value args = value.args();
+    if (value.operation_count() != 0 || !args.Is(Kind::kTuple) || args.size() != 2 || !args[1].Is(Kind::kString))
+      return {};
+    attributes.insert(0, "." + std::string(args[1].AsText()));
+    value = args[0];
   }
-  if (!value.Is(Kind::kObject) || !value.IsCallOf("builtins", "getattr") || value.operation_count() != 0) return {};
-  const Value args = value.args();
-  if (!args.Is(Kind::kTuple) || args.size() != 2 || !args[0].Is(Kind::kGlobal) || !args[1].Is(Kind::kString)) return {};
-  const auto owner = NameOf(args[0]);
-  return FullName{owner->module, owner->name + "." + std::string(args[1].AsText())};
+  const std::string_view dotted = value.name();
+  const size_t first = std::min(dotted.find('.'), dotted.size());
+  const GlobalName name = NewSpelling({value.module(), dotted.substr(0, first)});
+  return FullName{ModuleOf(name.module), std::string(name.name) + std::string(dotted.substr(first)) + attributes};
 }
 
 // Whether the class is asked for an instance that it has not been called for.
@@ -109,12 +114,19 @@ bool IsInstance(Value object) {
           object.args().size() == 0);
 }
 
+// A step from a container to what it holds. Each is taken once, and takes four bytes of the document or more; only what
+// refers to a container around it is followed again wherever it is.
+constexpr uint64_t kLeastSteps = 100'000;
+
 class Digester {
  public:
-  Digester(const PersistentIdDigest& persistent_id, const Limits& limits)
-      : persistent_id_(persistent_id), limits_(limits) {}
+  Digester(const PersistentIdDigest& persistent_id, const Limits& limits, const Document& document)
+      : persistent_id_(persistent_id), limits_(limits), max_steps_(kLeastSteps + document.memory_bytes()) {}
 
   Result<Sha256Digest> Of(Value value) {
+    if (++steps_ > max_steps_)
+      return Fail(ErrorKind::kLimit, "value contains itself in so many ways that it takes more than " +
+                                         std::to_string(max_steps_) + " steps to follow");
     if (const auto known = known_.find(value.identity()); known != known_.end()) return known->second;
     if (const auto open = open_.find(value.identity()); open != open_.end()) {
       lowest_ = std::min(lowest_, open->second);
@@ -122,8 +134,6 @@ class Digester {
     }
     if (open_.size() > limits_.pickle_depth)
       return Fail(ErrorKind::kLimit, "values are nested deeper than " + std::to_string(limits_.pickle_depth));
-    if (++visited_ > limits_.entries)
-      return Fail(ErrorKind::kLimit, "value takes more than " + std::to_string(limits_.entries) + " steps to follow");
     const size_t level = open_.size();
     const size_t lowest_before = std::exchange(lowest_, SIZE_MAX);
     open_.emplace(value.identity(), level);
@@ -151,7 +161,7 @@ class Digester {
       case Kind::kSet: return OfSet(Tag::kSet, value);
       case Kind::kFrozenSet: return OfSet(Tag::kFrozenSet, value);
       case Kind::kDict: return OfDict(value);
-      case Kind::kGlobal: return OfName(*NameOf(value));
+      case Kind::kGlobal: return OfName(*NameOf(value, 0));
       case Kind::kObject: return OfObject(value);
       case Kind::kPersistentId: {
         DCPCTL_ASSIGN(const Sha256Digest digest, persistent_id_(value.persistent_id()));
@@ -224,7 +234,7 @@ class Digester {
     std::optional<Sha256Digest> none;
     if (object.operation_count() != 0 || !object.args().Is(Kind::kTuple)) return none;
     if (const auto bytes = AsBytes(object)) return Node(Tag::kBytes).Text(*bytes).Digest();
-    if (const auto name = NameOf(object)) return OfName(*name);
+    if (const auto name = NameOf(object, limits_.pickle_depth)) return OfName(*name);
     const Value args = object.args();
     if (object.IsCallOf("builtins", "bytearray") && args.size() <= 1) {
       const auto bytes = args.size() == 0 ? std::string() : AsBytes(args[0]);
@@ -288,13 +298,14 @@ class Digester {
   std::unordered_map<uint32_t, Sha256Digest> known_;
   std::unordered_map<uint32_t, size_t> open_;  // levels of what is being digested
   size_t lowest_ = SIZE_MAX;                   // level that was referred to in what is being digested
-  uint64_t visited_ = 0;
+  const uint64_t max_steps_;
+  uint64_t steps_ = 0;
 };
 
 }  // namespace
 
 Result<Sha256Digest> CanonicalDigest(Value value, const PersistentIdDigest& persistent_id, const Limits& limits) {
-  return Digester(persistent_id, limits).Of(value);
+  return Digester(persistent_id, limits, ValueAccess::DocumentOf(value)).Of(value);
 }
 
 }  // namespace dcpctl::pickle

@@ -92,6 +92,10 @@ TEST_F(CanonicalValues, OldCallsAreBuiltInTypes) {
   EXPECT_EQ(DigestOf(document_.Bytes("")), DigestOf(Call("__builtin__", "bytes", {})));
   EXPECT_EQ(DigestOf(document_.Global("m", "A.f")),
             DigestOf(Call("__builtin__", "getattr", {document_.Global("m", "A"), document_.String("f")})));
+  EXPECT_EQ(DigestOf(document_.Global("m", "A.B.f")),
+            DigestOf(Call("builtins", "getattr",
+                          {Call("builtins", "getattr", {document_.Global("m", "A"), document_.String("B")}),
+                           document_.String("f")})));
   EXPECT_EQ(DigestOf(document_.Global("numpy.core.multiarray", "x")),
             DigestOf(document_.Global("numpy._core.multiarray", "x")));
   EXPECT_EQ(DigestOf(document_.Global("__builtin__", "long")), DigestOf(document_.Global("builtins", "int")));
@@ -163,8 +167,17 @@ TEST_F(CanonicalValues, HasLimits) {
   limits.pickle_depth = 10;
   EXPECT_EQ(ErrorOf(TryDigest(deep, limits)).kind(), ErrorKind::kLimit);
   limits.pickle_depth = 100;
-  limits.entries = 5;
-  EXPECT_EQ(ErrorOf(TryDigest(deep, limits)).kind(), ErrorKind::kLimit);
+  EXPECT_TRUE(TryDigest(deep, limits));
+}
+
+// Every list refers to all others, so that there are 40! ways through them: a pickle of 4 KiB.
+TEST_F(CanonicalValues, CyclesInManyWaysAreNotFollowed) {
+  std::vector<dcpctl::pickle::Value> lists;
+  for (int i = 0; i < 40; ++i) lists.push_back(document_.List());
+  for (const auto list : lists) {
+    for (const auto item : lists) document_.Append(list, item);
+  }
+  EXPECT_EQ(ErrorOf(TryDigest(lists[0])).kind(), ErrorKind::kLimit);
 }
 
 // Part of the manifests that are out there: it must never change.
