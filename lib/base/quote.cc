@@ -31,6 +31,16 @@ bool IsC1Control(std::string_view sequence) {
   return sequence.size() == 2 && sequence[0] == '\xc2' && static_cast<unsigned char>(sequence[1]) < 0xa0;
 }
 
+// Characters that are not seen and turn around what is beside them, so that "fdp.exe" looks like "exe.pdf": U+061C,
+// U+200E and U+200F, U+202A to U+202E, U+2066 to U+2069.
+bool IsDirectionControl(std::string_view sequence) {
+  if (sequence == "\xd8\x9c") return true;
+  if (sequence.size() != 3 || sequence[0] != '\xe2') return false;
+  const auto last = static_cast<unsigned char>(sequence[2]);
+  if (sequence[1] == '\x80') return last == 0x8e || last == 0x8f || (last >= 0xaa && last <= 0xae);
+  return sequence[1] == '\x81' && last >= 0xa6 && last <= 0xa9;
+}
+
 }  // namespace
 
 size_t Utf8SequenceLength(std::string_view text) {
@@ -62,7 +72,7 @@ std::string Escape(std::string_view text) {
     const std::string_view sequence = text.substr(0, length);
     if (length == 1 && IsPrintableAscii(text[0])) {
       out += text[0];
-    } else if (length > 1 && !IsC1Control(sequence)) {
+    } else if (length > 1 && !IsC1Control(sequence) && !IsDirectionControl(sequence)) {
       out += sequence;
     } else {
       for (const char c : text.substr(0, length == 0 ? 1 : length)) AppendEscaped(out, c);

@@ -18,6 +18,10 @@ TEST(Escape, ShowsControlCharacters) {
   EXPECT_EQ(Escape("\n\r\t\\"), "\\n\\r\\t\\\\");
   EXPECT_EQ(Escape("\0\x1b\x7f"s), "\\x00\\x1b\\x7f");
   EXPECT_EQ(Escape("\u0080\u009b\u009f"), "\\xc2\\x80\\xc2\\x9b\\xc2\\x9f");
+  // What is not seen and turns around what is beside it.
+  EXPECT_EQ(Escape("\u202egnp.exe"), "\\xe2\\x80\\xaegnp.exe");
+  EXPECT_EQ(Escape("\u200e\u2066\u061c"), "\\xe2\\x80\\x8e\\xe2\\x81\\xa6\\xd8\\x9c");
+  EXPECT_EQ(Escape("\u200d\u202f\u2065\u206a\u061b"), "\u200d\u202f\u2065\u206a\u061b");
 }
 
 TEST(Escape, ShowsBrokenUtf8ByteByByte) {
