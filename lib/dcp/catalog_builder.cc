@@ -99,6 +99,11 @@ Result<void> CatalogBuilder::AddEntries(const Metadata& metadata, const std::str
 
 Result<std::optional<CatalogBuilder::ChunkList>> CatalogBuilder::AddEntry(std::string_view key, Value value,
                                                                           const std::string& file) {
+  if (key.size() > limits_.name_bytes) {
+    return Fail(Place{.file = file}, ErrorKind::kLimit,
+                "key " + Quote(key, 60) + " has " + std::to_string(key.size()) + " bytes, expected at most " +
+                    std::to_string(limits_.name_bytes));
+  }
   DCPCTL_ASSIGN(auto tensor, ReadEntry(value, file, limits_));
   const auto [found, is_new] =
       entry_by_key_.try_emplace(std::string(key), static_cast<uint32_t>(catalog_.entries.size()));

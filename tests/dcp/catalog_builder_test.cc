@@ -235,6 +235,13 @@ TEST(CatalogBuilder, LimitsEntries) {
   EXPECT_EQ(FailureOf(sample, {.entries = 1}).kind(), ErrorKind::kLimit);
 }
 
+// Formats that it may become have that limit, too.
+TEST(CatalogBuilder, LimitsKeys) {
+  SampleMetadata sample;
+  sample.AddObject("abc");
+  EXPECT_EQ(FailureOf(sample, {.name_bytes = 2}).kind(), ErrorKind::kLimit);
+}
+
 TEST(CatalogBuilder, RefusesKeysThatAreNoText) {
   SampleMetadata sample;
   pickle::Document& document = sample.document();
