@@ -16,6 +16,8 @@ std::optional<std::string> ChangeOf(io::FileSystem& files, const Catalog& catalo
     const bool gone = now.error().kind() == ErrorKind::kNotFound && !file.missing;
     return gone ? std::optional<std::string>("it is gone") : std::nullopt;
   }
+  // A FIFO or a link that leads out is there, and was not opened for being that.
+  if (file.missing && !files.OpenBeneath(catalog.root, file.path)) return std::nullopt;
   if (file.missing) return "it appeared";
   if (now->bytes != file.bytes)
     return "it had " + std::to_string(file.bytes) + " bytes and now has " + std::to_string(now->bytes);

@@ -141,6 +141,15 @@ TEST_F(VerifySample, WhatWasNotSelectedIsLeftOut) {
   EXPECT_EQ(ErrorOf(Verify(files_, kRoot, {.selection = {.select = {"nothing"}}})).kind(), ErrorKind::kNotFound);
 }
 
+// Nothing moved: it was there all the time and was not opened.
+TEST_F(VerifySample, AFifoIsNotAFileThatAppeared) {
+  Value(files_.RemoveFile("/ckpt/__1_0.distcp"));
+  files_.PutSpecial("/ckpt/__1_0.distcp", io::FileType::kFifo);
+  const std::vector<std::string> found = Found();
+  EXPECT_THAT(found, Contains(HasSubstr("file.unreadable")));
+  EXPECT_THAT(found, Not(Contains(HasSubstr("being-written"))));
+}
+
 // Lets a writer go on while storages are read.
 class Writer final : public Observer {
  public:
