@@ -1,0 +1,233 @@
+"""Gives the program every input that cases.py, pickles.py, zips.py, paths.py and metadata.py make, and compares what it
+does with expected/*.txt: the status of inspect, verify --payload and a conversion, and the first thing each says.
+
+usage: hostile_test.py PROGRAM [--rebase] [--unlimited] [NAME...]
+  --rebase     write what happened to expected/*.txt; look at the difference
+  --unlimited  for builds with sanitizers: no run has to stay below a second and 100 MiB
+
+Whatever the input, a run ends by itself, prints no control characters, leaves nothing behind but its output, and a
+conversion that fails leaves none.
+"""
+import multiprocessing
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+
+from generate import CASES
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+GROUPS = ("pickles", "zips", "paths", "metadata")
+MOST_SECONDS = 1.0  # of processor time
+MOST_KIB = 100 << 10
+HANGS_AFTER = 60  # seconds; of sanitizers, too
+# Inputs of many MiB that are what they say, and these MiB: a second and 40 MiB for each, and no conversion, which has
+# a million entries to write.
+LARGE = {"metadata/million_empty_tensors": 16}
+# Also in every text for people: no C0 but newlines, no DEL, no C1.
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f\x80-\x9f]")
+LINE = 200
+
+
+class Run:
+    """One run of the program in the current folder."""
+
+    def __init__(self, *args):
+        self.args = args
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            child = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            guard = threading.Timer(HANGS_AFTER, child.kill)
+            guard.start()
+            _, status, usage = os.wait4(child.pid, 0)
+            guard.cancel()
+            child.returncode = self.status = os.waitstatus_to_exitcode(status)
+            self.out, self.err = (self.read(file) for file in (out, err))
+        self.seconds = usage.ru_utime + usage.ru_stime
+        self.kib = usage.ru_maxrss
+
+    @staticmethod
+    def read(file):
+        file.seek(0)
+        return file.read(1 << 20).decode("utf-8", "replace")
+
+    def says(self):
+        """The first error or warning, in one line."""
+        for line in (self.err + self.out).splitlines():
+            if re.search("(error|warning): ", line):
+                line = re.sub("[0-9]+ bytes are free", "N bytes are free", line)  # not the input's doing
+                return line if len(line) <= LINE else line[:LINE] + "..."
+        return ""
+
+    def trouble(self, unlimited, size):
+        """What is wrong whatever the input. `size`: its MiB, where that matters."""
+        if self.status < 0:
+            yield f"ended by signal {-self.status}" + (": it hangs" if self.status == -signal.SIGKILL else "")
+        elif self.status not in (0, 1, 3):
+            yield f"status {self.status}"
+        if self.status == 3 and not self.says():
+            yield "status 3 and no message"
+        found = CONTROL.search(self.err) or CONTROL.search(self.out)
+        if found:
+            yield f"prints the control character {found.group()!r}"
+        if not unlimited and self.seconds > MOST_SECONDS * size:
+            yield f"takes {self.seconds:.2f} s"
+        if not unlimited and self.kib > max(MOST_KIB, size * 40 << 10):
+            yield f"takes {self.kib >> 10} MiB"
+
+
+def listing(folder):
+    found = set()
+    for root, folders, files in os.walk(folder):
+        found.update(os.path.relpath(os.path.join(root, name), folder) for name in folders + files)
+    return found
+
+
+def commands(program, path, size):
+    """The converting command is the one for what the input pretends to be."""
+    if path.endswith(".pt"):
+        convert, target = "torch_to_dcp", "out"
+    else:
+        convert, target = "dcp_to_torch", "out.pt"
+    looks = (("inspect", (program, "inspect", path), None), ("verify", (program, "verify", "--payload", path), None))
+    return looks if size > 1 else (*looks, (convert, (program, convert, "-q", path, target), target))
+
+
+def observe(program, path, unlimited, size):
+    """What the three commands do: lines of the table, and what is wrong whatever they should do."""
+    said, troubles, most = {}, [], (0.0, 0)
+    for title, args, target in commands(program, path, size):
+        before = listing(".")
+        run = Run(*args)
+        made = listing(".") - before
+        if target and run.status == 0:
+            made = {name for name in made if name != target and not name.startswith(target + "/")}
+        troubles += [f"{title}: {trouble}" for trouble in run.trouble(unlimited, size)]
+        if made:
+            troubles.append(f"{title}: leaves {sorted(made)} behind")
+        if target and run.status == 0:
+            check = Run(args[0], "verify", "--payload", target)
+            if check.status != 0:
+                troubles.append(f"{title}: verify of what it made says {check.status}: {check.says()}")
+        said.setdefault(run.says(), []).append(f"{title} {run.status}")
+        most = (max(most[0], run.seconds), max(most[1], run.kib))
+    lines = [f"  {', '.join(runs)}" + (f": {message}" if message else "") for message, runs in said.items()]
+    return lines, troubles, most
+
+
+def read_expected(group):
+    """Name -> lines."""
+    table, name = {}, None
+    path = os.path.join(HERE, "expected", group + ".txt")
+    if not os.path.exists(path):
+        return table
+    with open(path, encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            if line.startswith("  "):
+                table[name].append(line)
+            elif line and not line.startswith("#"):
+                name = line
+                table[name] = []
+    return table
+
+
+def write_expected(group, table):
+    with open(os.path.join(HERE, "expected", group + ".txt"), "w", encoding="utf-8") as file:
+        file.write("# What must happen to each: commands, their status, the first thing they say. See ../hostile_test.py.\n")
+        for name in sorted(table):
+            file.write(name + "\n" + "".join(line + "\n" for line in table[name]))
+
+
+def make(name, folder):
+    """In a process of its own: the most memory that this one ever took would count as the program's."""
+    path, result = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.write(result, CASES[name](folder).encode())
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    os.close(result)
+    with open(path, encoding="utf-8") as file:
+        made = file.read()
+    if os.waitpid(child, 0)[1] != 0:
+        sys.exit(f"{name} cannot be made")
+    return made
+
+
+def report_to_ctest(count, failures):
+    """As the results of a GoogleTest program, for whoever counts them."""
+    output = os.environ.get("GTEST_OUTPUT", "")
+    if output.startswith("xml:") and output.endswith("/"):
+        with open(output[4:] + "hostile_test.xml", "w", encoding="utf-8") as file:
+            file.write(f'<testsuites tests="{count}" failures="{failures}" errors="0">\n</testsuites>\n')
+
+
+def try_one(job):
+    """What happens to one input, in a folder of its own."""
+    program, name, unlimited = job
+    work = tempfile.mkdtemp(prefix="hostile")
+    try:
+        path = make(name, work)
+        os.chdir(work)
+        return name, *observe(program, path, unlimited, LARGE.get(name, 1))
+    finally:
+        os.chdir(HERE)
+        shutil.rmtree(work)
+
+
+def judge(results, expected, rebase):
+    """Prints what is wrong; returns how many passed and failed, and the largest of what they took."""
+    passed, failed, slowest, largest = 0, 0, (0.0, ""), (0, "")
+    for name, lines, troubles, most in results:
+        slowest, largest = max(slowest, (most[0], name)), max(largest, (most[1], name))
+        if rebase:
+            expected[name] = lines
+        if expected.get(name) != lines:
+            wanted = expected.get(name, ["  nothing"])
+            troubles = [*troubles, "\n".join(["found", *lines, "expected", *wanted])]
+        for trouble in troubles:
+            print(f"FAILED {name}: {trouble}")
+        failed += bool(troubles)
+        passed += not troubles
+    return passed, failed, slowest, largest
+
+
+def main():
+    args = sys.argv[1:]
+    rebase, unlimited = "--rebase" in args, "--unlimited" in args
+    program, *wanted = [arg for arg in args if not arg.startswith("--")]
+    os.environ.update(LC_ALL="C.UTF-8", TZ="UTC")
+    passed, failed, slowest, largest = {}, 0, (0.0, ""), (0, "")
+    # More than there are cores: `verify` waits to see whether what is damaged still grows.
+    with multiprocessing.Pool(4) as pool:
+        for group in GROUPS:
+            names = sorted(name for name in CASES if name.startswith(group + "/"))
+            expected = read_expected(group) if wanted or not rebase else {}
+            for gone in sorted(set(expected) - set(names)):
+                failed += 1
+                print(f"FAILED {gone}: expected, and nothing makes it")
+            chosen = [name for name in names if not wanted or name in wanted]
+            jobs = [(os.path.abspath(program), name, unlimited) for name in chosen]
+            passed[group], bad, slow, large = judge(pool.imap(try_one, jobs), expected, rebase)
+            failed, slowest, largest = failed + bad, max(slowest, slow), max(largest, large)
+            if rebase:
+                write_expected(group, expected)
+    print(", ".join(f"{group} {count}" for group, count in passed.items()))
+    print(f"slowest {slowest[0]:.2f} s ({slowest[1]}), largest {largest[0] >> 10} MiB ({largest[1]})")
+    total = sum(passed.values())
+    print(f"{total} of {total + failed} hostile inputs ended as they must")
+    report_to_ctest(total + failed, failed)
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
