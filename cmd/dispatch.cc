@@ -6,15 +6,11 @@
 #include "cmd/completion.h"
 #include "cmd/help.h"
 #include "cmd/options.h"
+#include "cmd/status.h"
 #include "dcpctl/version.h"
 
 namespace dcpctl::cmd {
 namespace {
-
-int StatusOf(const Error& error) {
-  if (error.kind() == ErrorKind::kUsage) return kWrong;
-  return error.kind() == ErrorKind::kCancelled ? kInterrupted : kFailed;
-}
 
 Result<ExitStatus> RunCommand(const CommandInfo& info, std::vector<std::string> arguments, Console& console) {
   CLI::App app;

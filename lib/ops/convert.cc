@@ -12,17 +12,8 @@
 namespace dcpctl {
 namespace {
 
-// The named commands take one kind of source, so that a slip is noticed.
-Result<void> CheckKind(io::FileSystem& files, const std::filesystem::path& source, bool (*accepts)(SourceKind),
-                       const std::string& command, const std::string& expected) {
-  DCPCTL_ASSIGN(const Identity identity, ops::Identify(files, source));
-  if (accepts(identity.kind)) return {};
-  return Fail(Error(ErrorKind::kUnsupported, Place{.file = source.string()},
-                    "this is " + identity.description + ", " + command + " needs " + expected)
-                  .Advise(identity.advice));
-}
+using ops::CheckKind;
 
-bool IsDcp(SourceKind kind) { return kind == SourceKind::kDcp || kind == SourceKind::kDcpRankLocal; }
 bool IsTorch(SourceKind kind) { return kind == SourceKind::kTorchZip || kind == SourceKind::kTorchLegacy; }
 
 }  // namespace
@@ -30,7 +21,7 @@ bool IsTorch(SourceKind kind) { return kind == SourceKind::kTorchZip || kind == 
 Result<ConvertReport> DcpToTorch(const std::filesystem::path& source, const std::filesystem::path& target,
                                  const ConvertOptions& options) {
   const auto files = io::NewPosixFileSystem();
-  DCPCTL_TRY(CheckKind(*files, source, IsDcp, "dcp_to_torch", "a DCP directory"));
+  DCPCTL_TRY(CheckKind(*files, source, ops::IsDcp, "dcp_to_torch", "a DCP directory"));
   return ops::ToTorch(*files, source, target, options);
 }
 
@@ -45,7 +36,7 @@ Result<ConvertReport> Reshard(const std::filesystem::path& source, const std::fi
                               const ConvertOptions& options) {
   if (options.layout.empty()) return Fail(ErrorKind::kUsage, "no layout, expected one to reshard to");
   const auto files = io::NewPosixFileSystem();
-  DCPCTL_TRY(CheckKind(*files, source, IsDcp, "reshard", "a DCP directory"));
+  DCPCTL_TRY(CheckKind(*files, source, ops::IsDcp, "reshard", "a DCP directory"));
   return ops::ToDcp(*files, source, target, options);
 }
 

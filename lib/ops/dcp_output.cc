@@ -68,8 +68,8 @@ class DcpOutputPlanner {
     return output;
   }
 
-  Result<std::string> DescribeCompressed(const CompressedOutput& output, std::span<const dcp::PlacedItem> places) {
-    for (size_t i = 0; i < places.size(); ++i) places_[output.items[i]] = places[i];
+  Result<std::string> DescribeCompressed(std::span<const size_t> items, std::span<const dcp::PlacedItem> places) {
+    for (size_t i = 0; i < places.size(); ++i) places_[items[i]] = places[i];
     DCPCTL_ASSIGN(dcp::NewMetadata metadata, DescribeEntries());
     metadata.transform_chains = {{}, {std::string(dcp::kZstdTransform)}};
     for (dcp::NewEntry& entry : metadata.entries) {
@@ -249,8 +249,8 @@ Result<CompressedOutput> PlanCompressedOutput(const Catalog& catalog, const DcpO
 }
 
 Result<std::string> MakeCompressedMetadata(const Catalog& catalog, const DcpOutputOptions& options,
-                                           const CompressedOutput& output, std::span<const dcp::PlacedItem> places) {
-  return DcpOutputPlanner(catalog, options).DescribeCompressed(output, places);
+                                           std::span<const size_t> items, std::span<const dcp::PlacedItem> places) {
+  return DcpOutputPlanner(catalog, options).DescribeCompressed(items, places);
 }
 
 }  // namespace dcpctl::ops

@@ -58,8 +58,8 @@ struct CompressedOutput {
   std::vector<size_t> items;  // into DcpOutputOptions::items, by output
 };
 Result<CompressedOutput> PlanCompressedOutput(const Catalog& catalog, const DcpOutputOptions& options);
-// The bytes of `.metadata`; `places` are those of the outputs.
+// The bytes of `.metadata`; `items` as above, `places` are those of the outputs.
 Result<std::string> MakeCompressedMetadata(const Catalog& catalog, const DcpOutputOptions& options,
-                                           const CompressedOutput& output, std::span<const dcp::PlacedItem> places);
+                                           std::span<const size_t> items, std::span<const dcp::PlacedItem> places);
 
 }  // namespace dcpctl::ops

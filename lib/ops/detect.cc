@@ -178,6 +178,17 @@ Result<Identity> Identify(io::FileSystem& files, const std::filesystem::path& pa
   return info->type == io::FileType::kDirectory ? IdentifyDirectory(files, path) : IdentifyFile(files, path);
 }
 
+Result<void> CheckKind(io::FileSystem& files, const std::filesystem::path& source, bool (*accepts)(SourceKind),
+                       const std::string& command, const std::string& expected) {
+  DCPCTL_ASSIGN(const Identity identity, Identify(files, source));
+  if (accepts(identity.kind)) return {};
+  return Fail(Error(ErrorKind::kUnsupported, Place{.file = source.string()},
+                    "this is " + identity.description + ", " + command + " needs " + expected)
+                  .Advise(identity.advice));
+}
+
+bool IsDcp(SourceKind kind) { return kind == SourceKind::kDcp || kind == SourceKind::kDcpRankLocal; }
+
 }  // namespace ops
 
 Result<Identity> Identify(const std::filesystem::path& path) {

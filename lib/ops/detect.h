@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "dcpctl/survey.h"
 #include "io/file_system.h"
@@ -10,5 +11,11 @@
 namespace dcpctl::ops {
 
 Result<Identity> Identify(io::FileSystem& files, const std::filesystem::path& path);
+
+// Commands for one kind of source take no other, so that a slip is noticed. kUnsupported with what the path is, when
+// `accepts` says no.
+Result<void> CheckKind(io::FileSystem& files, const std::filesystem::path& source, bool (*accepts)(SourceKind),
+                       const std::string& command, const std::string& expected);
+bool IsDcp(SourceKind kind);
 
 }  // namespace dcpctl::ops

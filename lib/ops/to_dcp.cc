@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "ops/select.h"
 #include "ops/selected_source.h"
 #include "ops/write.h"
+#include "ops/write_compressed.h"
 
 namespace dcpctl::ops {
 namespace {
@@ -159,22 +162,21 @@ void NoteCompression(PlanSummary& summary) {
   summary.outputs = std::move(outputs);
 }
 
-void RecordFiles(std::vector<PlanOutput> written, PlanSummary& summary) {
-  summary.outputs = std::move(written);
-  summary.bytes_written = 0;
-  for (const PlanOutput& output : summary.outputs) summary.bytes_written += output.bytes;
-}
+// Kept for when the outputs are written.
+struct CompressedEntries {
+  Catalog catalog;
+  DcpOutputOptions output;
+  std::vector<size_t> items;  // see CompressedOutput
+};
 
-Result<CompressedOutcome> WriteCompressed(io::FileSystem& files, const Catalog& catalog, const DcpOutputOptions& output,
-                                          const CompressedOutput& planned, const std::filesystem::path& target,
-                                          const ConvertOptions& options) {
-  const auto metadata = [&](std::span<const engine::ZstdTarget::Extent> extents) {
-    std::vector<dcp::PlacedItem> places;
-    for (const auto& extent : extents) places.push_back({.offset = extent.offset, .length = extent.length});
-    return MakeCompressedMetadata(catalog, output, planned, places);
-  };
-  return WriteCompressedDirectory(files, planned.plan, target, options.run,
-                                  {.level = *options.zstd_level, .metadata = metadata});
+Compression CompressionOf(int level, CompressedEntries entries) {
+  const auto kept = std::make_shared<const CompressedEntries>(std::move(entries));
+  return {.level = level, .metadata = [kept](std::span<const OutputExtent> extents) {
+            std::vector<dcp::PlacedItem> places;
+            for (const OutputExtent& extent : extents)
+              places.push_back({.offset = extent.offset, .length = extent.length});
+            return MakeCompressedMetadata(kept->catalog, kept->output, kept->items, places);
+          }};
 }
 
 ConvertReport MakeReport(const NamedSource& named, const Plan& plan) {
@@ -193,57 +195,81 @@ ConvertReport MakeReport(const NamedSource& named, const Plan& plan) {
   return report;
 }
 
+// The plan of what is named, and what the report says of it.
+Result<DcpPlan> PlanEntries(NamedSource named, std::optional<ResolvedLayout> layout, const ConvertOptions& options,
+                            const dcp::Compat& compat) {
+  DcpPlan planned;
+  DCPCTL_ASSIGN(DcpOutputOptions output, PlaceEntries(named, layout ? &layout->layout : nullptr, options, compat));
+  CompressedOutput compressed;
+  if (options.zstd_level) {
+    DCPCTL_ASSIGN(compressed, PlanCompressedOutput(named.source.catalog, output));
+    planned.plan = std::move(compressed.plan);
+  } else {
+    DCPCTL_ASSIGN(planned.plan, PlanDcpOutput(named.source.catalog, output));
+  }
+  DCPCTL_TRY(CheckPlan(planned.plan));
+  planned.report = MakeReport(named, planned.plan);
+  PlanSummary& summary = planned.report.plan;
+  summary.needs.cuda = UsesDevice(options.run);
+  if (layout) {
+    planned.report.ranks = std::move(layout->layout.ranks);
+    std::move(layout->notes.begin(), layout->notes.end(), std::back_inserter(summary.findings));
+  }
+  if (options.zstd_level) {
+    NoteCompression(summary);
+    planned.compression = CompressionOf(*options.zstd_level, {.catalog = std::move(named.source.catalog),
+                                                              .output = std::move(output),
+                                                              .items = std::move(compressed.items)});
+  }
+  return planned;
+}
+
+Result<ConvertReport> WriteCompressed(io::FileSystem& files, DcpPlan planned, const std::filesystem::path& target,
+                                      const RunOptions& options, std::chrono::steady_clock::time_point start) {
+  DCPCTL_ASSIGN(CompressedOutcome outcome,
+                WriteCompressedDirectory(files, planned.plan, target, options, *planned.compression));
+  RecordFiles(std::move(outcome.files), planned.report.plan);
+  DCPCTL_TRY(WriteAndRecord(outcome.run, start, planned.report));
+  return std::move(planned.report);
+}
+
 }  // namespace
 
-Result<ConvertReport> ToDcp(io::FileSystem& files, const std::filesystem::path& source,
-                            const std::filesystem::path& target, const ConvertOptions& options) {
+Result<DcpPlan> PlanToDcp(io::FileSystem& files, const std::filesystem::path& source,
+                          const std::filesystem::path& target, const ConvertOptions& options) {
   DCPCTL_TRY(CheckRunOptions(options.run));
   DCPCTL_TRY(CheckLayoutOptions(options));
   DCPCTL_ASSIGN(const dcp::Compat compat,
                 options.compat.empty() ? dcp::DefaultCompat() : dcp::CompatOf(options.compat));
   DCPCTL_TRY(CheckCompression(options, compat));
-  const bool to_file = options.data == DataPolicy::kNone;
   auto kind = check::TargetKind::kFile;
-  if (to_file) {
+  if (options.data == DataPolicy::kNone) {
     DCPCTL_ASSIGN(kind, check::CheckMetadataTarget(files, source, target, options.run.force));
   } else {
     DCPCTL_TRY(check::CheckDirectoryTarget(files, source, target, options.run.force));
   }
-  const auto start = std::chrono::steady_clock::now();
-  DCPCTL_ASSIGN(const NamedSource named, OpenNamed(files, source, options, compat));
+  DCPCTL_ASSIGN(NamedSource named, OpenNamed(files, source, options, compat));
   std::optional<ResolvedLayout> layout;
   if (!options.layout.empty()) {
     DCPCTL_ASSIGN(layout, ResolveLayout(files, named.source.catalog, named.paths, options));
   }
-  DCPCTL_ASSIGN(const DcpOutputOptions output,
-                PlaceEntries(named, layout ? &layout->layout : nullptr, options, compat));
-  CompressedOutput planned;
-  if (options.zstd_level) {
-    DCPCTL_ASSIGN(planned, PlanCompressedOutput(named.source.catalog, output));
-  } else {
-    DCPCTL_ASSIGN(planned.plan, PlanDcpOutput(named.source.catalog, output));
-  }
+  DCPCTL_ASSIGN(DcpPlan planned, PlanEntries(std::move(named), std::move(layout), options, compat));
+  planned.kind = kind;
+  return planned;
+}
+
+Result<ConvertReport> ToDcp(io::FileSystem& files, const std::filesystem::path& source,
+                            const std::filesystem::path& target, const ConvertOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  DCPCTL_ASSIGN(DcpPlan planned, PlanToDcp(files, source, target, options));
+  if (options.run.dry_run) return std::move(planned.report);
+  if (planned.compression) return WriteCompressed(files, std::move(planned), target, options.run, start);
   const Plan& plan = planned.plan;
-  DCPCTL_TRY(CheckPlan(plan));
-  ConvertReport report = MakeReport(named, plan);
-  report.plan.needs.cuda = UsesDevice(options.run);
-  if (layout) {
-    report.ranks = std::move(layout->layout.ranks);
-    std::move(layout->notes.begin(), layout->notes.end(), std::back_inserter(report.plan.findings));
-  }
-  if (options.zstd_level) NoteCompression(report.plan);
-  if (options.run.dry_run) return report;
-  if (options.zstd_level) {
-    auto outcome = WriteCompressed(files, named.source.catalog, output, planned, target, options);
-    if (!outcome) return Fail(std::move(outcome).error());
-    RecordFiles(std::move(outcome->files), report.plan);
-    DCPCTL_TRY(WriteAndRecord(outcome->run, start, report));
-    return report;
-  }
-  DCPCTL_TRY(WriteAndRecord(
-      to_file ? WriteOutput(files, plan, target, kind, options.run) : WriteDirectory(files, plan, target, options.run),
-      start, report));
-  return report;
+  DCPCTL_TRY(WriteAndRecord(options.data == DataPolicy::kNone
+                                ? WriteOutput(files, plan, target, planned.kind, options.run)
+                                : WriteDirectory(files, plan, target, options.run),
+                            start, planned.report));
+  return std::move(planned.report);
 }
 
 }  // namespace dcpctl::ops

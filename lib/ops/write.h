@@ -2,17 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "check/preflight.h"
 #include "dcpctl/convert.h"
 #include "dcpctl/plan.h"
 #include "engine/runner.h"
-#include "engine/zstd_target.h"
+#include "engine/target.h"
 #include "io/file_system.h"
 
 namespace dcpctl::ops {
@@ -31,21 +28,23 @@ Result<engine::RunOutcome> WriteOutput(io::FileSystem& files, const Plan& plan, 
 Result<engine::RunOutcome> WriteDirectory(io::FileSystem& files, const Plan& plan, const std::filesystem::path& target,
                                           const RunOptions& options);
 
-struct CompressedRun {
-  int level = 0;
-  // Makes `.metadata` once it is known where in their files the outputs lie.
-  std::function<Result<std::string>(std::span<const engine::ZstdTarget::Extent>)> metadata;
-};
-
-struct CompressedOutcome {
-  engine::RunOutcome run;
-  std::vector<PlanOutput> files;  // as long as they have become
-};
-
-// As WriteDirectory, each output compressed: see engine::ZstdTarget.
-Result<CompressedOutcome> WriteCompressedDirectory(io::FileSystem& files, const Plan& plan,
-                                                   const std::filesystem::path& target, const RunOptions& options,
-                                                   const CompressedRun& compressed);
+// The steps of that, for who takes them together with others. Bytes that the outputs take.
+uint64_t BytesOf(const Plan& plan);
+// Folders in the names of outputs, below `directory`.
+Result<void> MakeFolders(io::FileSystem& files, const Plan& plan, const std::filesystem::path& directory);
+// Schedules and runs a plan for targets that are there. `scratch` is a folder for what does not fit in memory.
+Result<engine::RunOutcome> RunInto(engine::Target& target, io::FileSystem& files, const Plan& plan,
+                                   const std::filesystem::path& scratch, const RunOptions& options);
+// Writes the outputs of `plan` into `directory`, where their folders are, and syncs them.
+Result<engine::RunOutcome> FillDirectory(io::FileSystem& files, const Plan& plan,
+                                         const std::filesystem::path& directory, const std::filesystem::path& scratch,
+                                         const RunOptions& options);
+// The last moment to turn back: kCancelled.
+Result<void> BeforeCommit(const RunOptions& options);
+// Syncs those folders.
+Result<void> SyncFolders(io::FileSystem& files, const Plan& plan, const std::filesystem::path& directory);
+// The folder that holds `target`.
+std::filesystem::path FolderOf(const std::filesystem::path& target);
 
 // Puts the outcome of one of the two into a report, with the time since `start`.
 Result<void> WriteAndRecord(Result<engine::RunOutcome> outcome, std::chrono::steady_clock::time_point start,
