@@ -45,6 +45,13 @@ Result<StagedDirectory> StagedDirectory::Make(FileSystem& files, const std::file
   return Fail(Place{.file = target.string()}, ErrorKind::kIo, "no free temporary name beside it");
 }
 
+Result<std::optional<StagedDirectory>> StagedDirectory::MakeSame(FileSystem& files, const std::filesystem::path& target,
+                                                                 const std::filesystem::path& path) {
+  DCPCTL_ASSIGN(const bool made, files.MakeDirectory(path));
+  if (!made) return std::optional<StagedDirectory>();
+  return std::optional(StagedDirectory(files, WithoutSlash(target), path));
+}
+
 StagedDirectory::StagedDirectory(StagedDirectory&& other) noexcept
     : files_(other.files_),
       target_(std::move(other.target_)),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "dcpctl/error.h"
 #include "io/file_system.h"
@@ -14,6 +15,10 @@ class StagedDirectory {
  public:
   // Makes `.NAME.XXXXXX.tmp` beside `target`.
   static Result<StagedDirectory> Make(FileSystem& files, const std::filesystem::path& target);
+  // Makes `path`, the path of one that another process made for the same target, on a disk where it is not there.
+  // Nothing where it is.
+  static Result<std::optional<StagedDirectory>> MakeSame(FileSystem& files, const std::filesystem::path& target,
+                                                         const std::filesystem::path& path);
   StagedDirectory(StagedDirectory&& other) noexcept;
   StagedDirectory& operator=(StagedDirectory&&) = delete;
   ~StagedDirectory();
