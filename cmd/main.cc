@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <iostream>
@@ -7,6 +8,7 @@
 #include "io/errno_text.h"
 #include "io/signals.h"
 #include "io/terminal.h"
+#include "ops/mpi.h"
 #include "report/message.h"
 
 namespace dcpctl::cmd {
@@ -57,8 +59,13 @@ int Main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   std::stop_source stop;
   const io::SignalWatcher signals([&stop] { stop.request_stop(); });
-  Console console(std::cout, std::cerr, LookAtTerminal(), stop.get_token());
-  int status = Dispatch(std::vector<std::string>(argv + 1, argv + argc), console);
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  // What is wrong with a command line is wrong with that of all processes.
+  const bool speaks =
+      std::find(arguments.begin(), arguments.end(), "--mpi") == arguments.end() || ops::SpeaksBeforeMpi();
+  std::ostream nothing(nullptr);
+  Console console(speaks ? std::cout : nothing, speaks ? std::cerr : nothing, LookAtTerminal(), stop.get_token());
+  int status = Dispatch(arguments, console);
   if (status == kInterrupted) status = signals.ExitStatus();
   return FinishOutput(status, console);
 }

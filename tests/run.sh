@@ -32,7 +32,8 @@ for argument in "$@"; do
   esac
 done
 
-TEST_PACKAGES='libgtest-dev libgmock-dev librapidcheck-dev mandoc shellcheck strace'
+TEST_PACKAGES='libgtest-dev libgmock-dev librapidcheck-dev mandoc shellcheck strace
+  libopenmpi-dev openmpi-bin libmpich-dev mpich'
 TORCH_VERSION=2.13.0
 VENV=build/oracle
 passed=0

@@ -6,6 +6,7 @@
 #include "dcpctl/survey.h"
 #include "io/file_system.h"
 #include "ops/detect.h"
+#include "ops/reshard.h"
 #include "ops/to_dcp.h"
 #include "ops/to_torch.h"
 
@@ -34,10 +35,7 @@ Result<ConvertReport> TorchToDcp(const std::filesystem::path& source, const std:
 
 Result<ConvertReport> Reshard(const std::filesystem::path& source, const std::filesystem::path& target,
                               const ConvertOptions& options) {
-  if (options.layout.empty()) return Fail(ErrorKind::kUsage, "no layout, expected one to reshard to");
-  const auto files = io::NewPosixFileSystem();
-  DCPCTL_TRY(CheckKind(*files, source, ops::IsDcp, "reshard", "a DCP directory"));
-  return ops::ToDcp(*files, source, target, options);
+  return ops::Reshard(source, target, options);
 }
 
 Result<ConvertReport> Convert(const std::filesystem::path& source, const std::filesystem::path& target, OutputFormat to,

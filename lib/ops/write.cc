@@ -16,6 +16,7 @@
 #include "ops/selected_source.h"
 #include "plan/schedule.h"
 #include "plugin/device.h"
+#include "plugin/launcher.h"
 
 namespace dcpctl::ops {
 
@@ -29,7 +30,8 @@ namespace {
 Result<std::unique_ptr<plugin::Device>> OpenDevice(const RunOptions& options) {
   DCPCTL_TRY(plugin::CheckDeviceName(options.device));
   if (!UsesDevice(options)) return nullptr;
-  return plugin::OpenDevice(options.plugins, options.device, 0);
+  const uint64_t local_rank = options.mpi ? plugin::ReadLaunch().local_rank.value_or(0) : 0;
+  return plugin::OpenDevice(options.plugins, options.device, local_rank);
 }
 
 }  // namespace
