@@ -32,8 +32,9 @@ for argument in "$@"; do
   esac
 done
 
+# Plug-ins are built for what is there.
 TEST_PACKAGES='libgtest-dev libgmock-dev librapidcheck-dev mandoc shellcheck strace
-  libopenmpi-dev openmpi-bin libmpich-dev mpich'
+  libtorch-dev libopenmpi-dev openmpi-bin libmpich-dev mpich'
 TORCH_VERSION=2.13.0
 VENV=build/oracle
 passed=0
