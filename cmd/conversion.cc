@@ -19,6 +19,12 @@ const char* const kGlobalHelp =
     "carry over objects that name MODULE.NAME\n"
     "Names such as os.system are refused by default: loading the result would call them. May be given again.";
 
+const char* const kDTypeHelp =
+    "cast floating-point tensors to D\n"
+    "D is a type as PyTorch calls it: float32, bfloat16, float16, float64, float8_e4m3fn, float8_e5m2. Values are "
+    "rounded as Tensor.to does. Tensors of other types, those that have type D, and tensors inside of objects stay as "
+    "they are. Needs the tensor plug-in; see dcpctl(1).";
+
 const char* const kCompatHelp =
     "make it readable by this PyTorch and newer\n"
     "Decides how containers are taken apart and what the metadata's classes are called. By default PyTorch 2.0 and "
@@ -35,16 +41,17 @@ void Print(const ConvertReport& result, const std::string& source, const std::st
            bool dry_run, const ReportOptions& report, Console& console) {
   if (!report.json) console.Report(result.plan.findings, source);
   if (report.json && dry_run) {
-    report::WritePlanJson(result.plan, result.ranks, console.out());
+    report::WritePlanJson(result, console.out());
   } else if (report.json) {
     report::WriteConvertJson(result, source, target, console.out());
   } else if (dry_run) {
-    console.out() << report::RenderRanks(result, console.out_style())
+    console.out() << report::RenderRanks(result, console.out_style()) << report::RenderCast(result)
                   << report::RenderPlan(result.plan, console.out_style());
   } else if (to_stream) {
-    console.Say(report::RenderConverted(result, target));
+    console.Say(report::RenderConverted(result, target) + report::RenderCast(result));
   } else if (!report.quiet) {
-    console.out() << report::RenderConverted(result, target) << report::RenderRanks(result, console.out_style());
+    console.out() << report::RenderConverted(result, target) << report::RenderCast(result)
+                  << report::RenderRanks(result, console.out_style());
   }
   console.out().flush();
 }
@@ -66,6 +73,7 @@ void AddDcpOptions(CLI::App& app, ConvertOptions& options) {
 }
 
 void AddConversionOptions(CLI::App& app, ConvertOptions& options, ReportOptions& report) {
+  AddDType(app, "--dtype", options.dtype, kDTypeHelp)->group("Content");
   AddFlag(app, "--skip-damaged", options.skip_damaged, kSkipHelp)->group("Content");
   AddChoice<ObjectPolicy>(app, "--objects", options.objects,
                           {{"keep", ObjectPolicy::kKeep}, {"drop", ObjectPolicy::kDrop}}, kObjectsHelp)

@@ -84,6 +84,11 @@ class ConvertCommand final : public Command {
     const char* const given = options_.flat ? "--flat" : options_.int_keys ? "--int-keys" : nullptr;
     if (given != nullptr)
       return WrongUsage(std::string(given) + " is for torch.save files", "leave it out, or use --to torch");
+    if (options_.dtype && (!metadata_.empty() || options_.data != DataPolicy::kRewrite)) {
+      return WrongUsage(std::string("--dtype writes data files anew, and ") +
+                            (metadata_.empty() ? "--data takes them over as they are" : "--metadata-only writes none"),
+                        "leave out one of them");
+    }
     if (metadata_.empty() || options_.data == DataPolicy::kRewrite) return {};
     return WrongUsage("--data and --metadata-only both say what becomes of the data files", "leave out one of them");
   }

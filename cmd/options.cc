@@ -220,6 +220,18 @@ CLI::Option* AddDevice(CLI::App& app, const std::string& names, std::string& dev
   return AddValue(app, names, parse, kForm, help);
 }
 
+CLI::Option* AddDType(CLI::App& app, const std::string& names, std::optional<DType>& dtype, const std::string& help) {
+  const auto parse = [names, &dtype](const std::string& typed) {
+    const std::optional<DType> found = DTypeFromName(typed);
+    if (!found || !IsFloatingPoint(*found)) {
+      throw Refusal(LastName(names) + " is " + Quote(typed) +
+                    ", expected a floating-point type: float32, bfloat16, float16, float64, float8_e4m3fn, ...");
+    }
+    dtype = found;
+  };
+  return AddValue(app, names, parse, "D", help);
+}
+
 CLI::Option* AddArgument(CLI::App& app, const std::string& name, std::string& value, const std::string& help) {
   return AddText(app, name, value, "", help)->required()->group("Arguments");
 }

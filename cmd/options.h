@@ -37,6 +37,8 @@ CLI::Option* AddOptionalNumber(CLI::App& app, const std::string& names, std::opt
                                int otherwise, const std::string& value_name, const std::string& help);
 // "cpu", "cuda" or "cuda:N".
 CLI::Option* AddDevice(CLI::App& app, const std::string& names, std::string& device, const std::string& help);
+// The name of a floating-point type.
+CLI::Option* AddDType(CLI::App& app, const std::string& names, std::optional<DType>& dtype, const std::string& help);
 // A required argument without a dash.
 CLI::Option* AddArgument(CLI::App& app, const std::string& name, std::string& value, const std::string& help);
 

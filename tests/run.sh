@@ -233,6 +233,15 @@ run_oracle_script() {
   fi
 }
 
+# The tensor plug-in on the LibTorch of the oracle, which is newer than Debian's, in a build of its own.
+build_oracle_plugin() {
+  heading "Tensor plug-in on the oracle's LibTorch"
+  torch=$("$oracle_python" -c 'import torch; print(torch.utils.cmake_prefix_path)')
+  cmake -S . -B build/oracle-plugin -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDCPCTL_TESTS=OFF -DDCPCTL_TORCH=ON \
+    -DCMAKE_PREFIX_PATH="$torch" > /dev/null &&
+    cmake --build build/oracle-plugin --target dcpctl_torch_plugin
+}
+
 # As many as there are checkpoints that PyTorch would be asked about.
 count_oracle_tests() { find testdata -mindepth 2 -maxdepth 3 \( -name ckpt -o -path 'testdata/odd/*' -prune \) | wc -l; }
 
@@ -256,6 +265,15 @@ if [ -n "$oracle_python" ]; then
     if [ "$long" = yes ] && [ "$script" = tests/interop/roundtrip_test.py ]; then set -- "$script" --count 10000; fi
     if [ -f "$script" ]; then run_oracle_script "$@"; fi
   done
+  if build_oracle_plugin; then
+    DCPCTL_PLUGIN_DIR=$root/build/oracle-plugin/lib/dcpctl
+    export DCPCTL_PLUGIN_DIR
+    if [ "$long" = yes ]; then set -- --count 50000000; else set --; fi
+    run_oracle_script tests/interop/dtype_test.py "$@"
+    unset DCPCTL_PLUGIN_DIR
+  else
+    fail "build of the tensor plug-in on the oracle's LibTorch"
+  fi
 else
   oracle_skipped=$(count_oracle_tests)
   skipped=$((skipped + oracle_skipped))

@@ -95,12 +95,21 @@ struct ConvertOptions {
   std::optional<int> zstd_level = std::nullopt;  // DCP target, with kRewrite: items are compressed
 };
 
+// What ConvertOptions::dtype came to, in tensors.
+struct CastTotals {
+  DType to = DType::kFloat32;
+  uint64_t cast = 0;
+  uint64_t same = 0;   // had that type
+  uint64_t other = 0;  // no floating-point type: left as they are
+};
+
 struct ConvertReport {
   PlanSummary plan;
   uint64_t tensors = 0;
   uint64_t objects = 0;
   uint64_t tensor_bytes = 0;
-  uint64_t left_out = 0;               // by skip_damaged
+  uint64_t left_out = 0;  // by skip_damaged
+  std::optional<CastTotals> cast = std::nullopt;
   bool written = false;                // false after a dry run
   std::vector<RankTotals> ranks = {};  // what each rank gets, where a layout was asked for
   double seconds = 0;

@@ -37,6 +37,7 @@ class Extents {
     for (uint64_t i = 0; i < region_.piece_count; ++i) {
       const Piece& piece = plan_.pieces[region_.first_piece + i];
       const StoredTensor& stored = plan_.sources[piece.source].stored;
+      if (region_.cast) return "it is cast to another type";
       if (stored.codec != Codec::kNone) return "it is compressed";
       if (stored.big_endian && region_.swap_unit > 1) return "its byte order is another";
       if (!stored.crc_known) return "its source has no checksum to carry over";

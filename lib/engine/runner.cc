@@ -36,9 +36,9 @@ class Runner {
         schedule_(input.schedule),
         cache_(input.files, PathsOf(input.plan)),
         reader_(input.plan, cache_, input.files, input.schedule.decoded_bytes, input.scratch_directory),
-        filler_(input.plan, reader_),
+        filler_(input.plan, reader_, input.math),
         buffers_(input.schedule.jobs, input.schedule.buffer_bytes, input.device),
-        scratch_(input.schedule.jobs, input.schedule.scratch_bytes, input.device),
+        scratch_(input.schedule.jobs, input.schedule.scratch_bytes + input.schedule.staging_bytes, input.device),
         left_(input.plan.regions.size()),
         cloned_(input.plan.regions.size()),
         outputs_(input.plan.outputs.size()) {
@@ -103,8 +103,9 @@ class Runner {
 
   Result<void> RunBatch(const Batch& batch) {
     const auto lease = scratch_.Take();
-    DCPCTL_ASSIGN(DeviceTiles* const device, TilesFor(lease.bytes()));
-    Scratch scratch(lease.bytes(), batch.task_count > 1, device);
+    const auto memory = lease.bytes().first(schedule_.scratch_bytes);
+    DCPCTL_ASSIGN(DeviceTiles* const device, TilesFor(memory));
+    Scratch scratch(memory, batch.task_count > 1, device, lease.bytes().subspan(memory.size()));
     for (uint64_t i = 0; i < batch.task_count; ++i) DCPCTL_TRY(RunTask(batch.first_task + i, scratch));
     return {};
   }
@@ -115,7 +116,8 @@ class Runner {
     const std::lock_guard lock(mutex_);
     auto& tiles = device_tiles_[scratch.data()];
     if (!tiles) {
-      DCPCTL_ASSIGN(tiles, DeviceTiles::Open(*in_.device, scratch, schedule_.buffer_bytes));
+      DCPCTL_ASSIGN(tiles,
+                    DeviceTiles::Open(*in_.device, scratch, std::max(schedule_.buffer_bytes, schedule_.staging_bytes)));
     }
     return tiles.get();
   }

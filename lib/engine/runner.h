@@ -13,6 +13,7 @@
 #include "io/file_system.h"
 #include "plan/schedule.h"
 #include "plugin/device.h"
+#include "plugin/tensor_math.h"
 
 namespace dcpctl::engine {
 
@@ -26,6 +27,7 @@ struct RunInput {
   plugin::Device* device = nullptr;  // that tiles are put together on
   std::stop_token stop = {};
   Observer* observer = nullptr;
+  const plugin::TensorMathV1* math = nullptr;  // where the plan needs it
 };
 
 struct RunOutcome {

@@ -14,13 +14,16 @@ namespace dcpctl::engine {
 // For one thread. The memory, and the device's, must outlive it.
 class Scratch {
  public:
-  // `shared`: the tiles to come take parts of the same rows. With a device, tiles are put together there.
-  explicit Scratch(std::span<std::byte> memory, bool shared = false, DeviceTiles* device = nullptr)
-      : memory_(memory), shared_(shared), device_(device) {}
+  // `shared`: the tiles to come take parts of the same rows. With a device, tiles are put together there. `staging`:
+  // room for a tile that is to be cast.
+  explicit Scratch(std::span<std::byte> memory, bool shared = false, DeviceTiles* device = nullptr,
+                   std::span<std::byte> staging = {})
+      : memory_(memory), shared_(shared), device_(device), staging_(staging) {}
 
   [[nodiscard]] bool shared() const { return shared_; }
   [[nodiscard]] uint64_t size() const { return memory_.size(); }
   [[nodiscard]] DeviceTiles* device() const { return device_; }
+  [[nodiscard]] std::span<std::byte> staging() const { return staging_; }
 
   // So many bytes of it, to use at once: what was kept is forgotten. With a device, one part after the other is handed
   // out, so that a part can be filled while those before it are on their way.
@@ -46,6 +49,7 @@ class Scratch {
   std::span<std::byte> memory_;
   bool shared_;
   DeviceTiles* device_;
+  std::span<std::byte> staging_;
   uint64_t used_ = 0;
   std::vector<Stretch> kept_;
 };

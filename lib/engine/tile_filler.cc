@@ -7,6 +7,8 @@
 #include "base/quote.h"
 #include "base/result.h"
 #include "engine/element_copy.h"
+#include "plan/region.h"
+#include "plugin/math.h"
 
 namespace dcpctl::engine {
 namespace {
@@ -50,9 +52,10 @@ std::optional<ByteRange> RowsAround(const Scratch& scratch, const PlanSource& so
 
 }  // namespace
 
-TileFiller::TileFiller(const Plan& plan, SourceReader& reader)
+TileFiller::TileFiller(const Plan& plan, SourceReader& reader, const plugin::TensorMathV1* math)
     : plan_(plan),
       reader_(reader),
+      math_(math),
       region_digests_(plan.regions.size()),
       source_digests_(plan.sources.size()),
       pieces_left_(plan.sources.size()),
@@ -69,9 +72,32 @@ TileFiller::TileFiller(const Plan& plan, SourceReader& reader)
 
 Result<void> TileFiller::Fill(uint32_t index, uint64_t begin, std::span<std::byte> out, Scratch& scratch) {
   const Region& region = plan_.regions[index];
-  Tile tile{.region = region, .offsets = {}, .sizes = {}, .strides = {}, .out = out, .scratch = scratch};
-  UnravelBox(plan_.ShapeOf(region), begin / region.item_bytes, out.size() / region.item_bytes, tile.offsets,
-             tile.sizes);
+  const uint64_t first = begin / region.item_bytes;
+  const uint64_t count = out.size() / region.item_bytes;
+  if (!region.cast) {
+    DCPCTL_TRY(Gather(index, first, count, out, scratch));
+  } else {
+    if (math_ == nullptr) return Fail(ErrorKind::kInternal, "a cast without the tensor plug-in");
+    const auto staged = scratch.staging().first(count * SourceItemBytes(region));
+    DCPCTL_TRY(Gather(index, first, count, staged, scratch));
+    DCPCTL_TRY(plugin::CastElements(*math_, region.cast->from, region.cast->to, count, staged, out));
+  }
+  region_digests_[index].Add(begin, out.size(), Crc32(out));
+  return {};
+}
+
+// The elements as they are stored, in the byte order of the machine.
+Result<void> TileFiller::Gather(uint32_t index, uint64_t first, uint64_t count, std::span<std::byte> out,
+                                Scratch& scratch) {
+  const Region& region = plan_.regions[index];
+  Tile tile{.region = region,
+            .item_bytes = SourceItemBytes(region),
+            .offsets = {},
+            .sizes = {},
+            .strides = {},
+            .out = out,
+            .scratch = scratch};
+  UnravelBox(plan_.ShapeOf(region), first, count, tile.offsets, tile.sizes);
   tile.strides = RowMajorStrides(tile.sizes);
   const auto pieces = std::span(plan_.pieces).subspan(region.first_piece, region.piece_count);
   auto piece = pieces.begin();
@@ -85,7 +111,6 @@ Result<void> TileFiller::Fill(uint32_t index, uint64_t begin, std::span<std::byt
     if (auto done = FillFrom(tile, *piece); !done) return Fail(Describe(std::move(done).error(), region, *piece));
   }
   if (DeviceTiles* const device = scratch.device()) DCPCTL_TRY(device->Collect(out));
-  region_digests_[index].Add(begin, out.size(), Crc32(out));
   return {};
 }
 
@@ -103,9 +128,9 @@ Result<void> TileFiller::FillFrom(const Tile& tile, const Piece& piece) {
     to += (common->offsets[d] - tile.offsets[d]) * tile.strides[d];
   }
   const CopyLoop loop = MakeCopyLoop(common->sizes, from, strides, to, tile.strides);
-  if (const auto rows = RowsAround(tile.scratch, source, loop, tile.region.item_bytes)) {
+  if (const auto rows = RowsAround(tile.scratch, source, loop, tile.item_bytes)) {
     DCPCTL_ASSIGN(const auto bytes, ReadRows(tile, piece.source, rows->begin, rows->end));
-    return Spread(tile, loop, bytes.subspan(loop.from * tile.region.item_bytes - rows->begin));
+    return Spread(tile, loop, bytes.subspan(loop.from * tile.item_bytes - rows->begin));
   }
   return ReadLoop(tile, piece.source, loop, 0);
 }
@@ -126,7 +151,7 @@ Result<std::span<const std::byte>> TileFiller::ReadRows(const Tile& tile, uint32
 
 // Reads what lies close together in one go, and goes one level deeper where it does not.
 Result<void> TileFiller::ReadLoop(const Tile& tile, uint32_t source, const CopyLoop& loop, size_t level) {
-  const uint64_t item = tile.region.item_bytes;
+  const uint64_t item = tile.item_bytes;
   const CopyLoop rest = Inner(loop, level);
   const uint64_t span = rest.SourceSpan() * item;
   if (rest.IsOneRun() ||
@@ -146,7 +171,7 @@ Result<void> TileFiller::ReadLoop(const Tile& tile, uint32_t source, const CopyL
 // The fastest level alone is wider than the scratch, or mostly gaps.
 Result<void> TileFiller::ReadInBlocks(const Tile& tile, uint32_t source, const CopyLoop& loop, size_t level) {
   const CopyLoop::Level& fastest = loop.levels[level];
-  const uint64_t step_bytes = fastest.from_step * tile.region.item_bytes;
+  const uint64_t step_bytes = fastest.from_step * tile.item_bytes;
   const uint64_t most = step_bytes <= kSmallRead / kMaxWaste ? std::min<uint64_t>(kSmallRead, tile.scratch.size()) : 1;
   const uint64_t in_block = std::max<uint64_t>(1, most / std::max<uint64_t>(1, step_bytes));
   for (uint64_t i = 0; i < fastest.count; i += in_block) {
@@ -160,7 +185,7 @@ Result<void> TileFiller::ReadInBlocks(const Tile& tile, uint32_t source, const C
 }
 
 Result<void> TileFiller::ReadSpan(const Tile& tile, uint32_t source, const CopyLoop& loop) {
-  const uint64_t item = tile.region.item_bytes;
+  const uint64_t item = tile.item_bytes;
   const uint64_t span = loop.SourceSpan();
   DeviceTiles* const device = tile.scratch.device();
   const bool direct = loop.IsOneRun() && device == nullptr;
@@ -175,7 +200,7 @@ Result<void> TileFiller::ReadSpan(const Tile& tile, uint32_t source, const CopyL
 
 // `loop.from` is at bytes[0].
 Result<void> TileFiller::Spread(const Tile& tile, const CopyLoop& loop, std::span<const std::byte> bytes) {
-  const uint64_t item = tile.region.item_bytes;
+  const uint64_t item = tile.item_bytes;
   if (DeviceTiles* const device = tile.scratch.device()) return device->Spread(loop, bytes, item);
   CopyElements(loop, 0, bytes.data(), tile.out.data() + loop.to * item, item);
   return {};

@@ -13,17 +13,18 @@
 #include "engine/scratch.h"
 #include "engine/source_reader.h"
 #include "model/copy_loop.h"
+#include "plugin/tensor_math.h"
 
 namespace dcpctl::engine {
 
-// Thread-safe. Plan and reader must outlive it.
+// Thread-safe. Plan, reader and `math`, which is needed for what is cast, must outlive it.
 class TileFiller {
  public:
-  TileFiller(const Plan& plan, SourceReader& reader);
+  TileFiller(const Plan& plan, SourceReader& reader, const plugin::TensorMathV1* math = nullptr);
 
   // Fills `out` with bytes [begin, begin + out.size()) of the region, a box of it as schedules make them.
   // `scratch` is working memory; when it is shared, whole rows are read and kept in it; when it has a device, the tile
-  // is put together there.
+  // is put together there. What is cast is staged in it.
   Result<void> Fill(uint32_t region, uint64_t begin, std::span<std::byte> out, Scratch& scratch);
 
   // The region is filled. Those of its sources that no other region still needs are compared with the checksums
@@ -37,6 +38,7 @@ class TileFiller {
  private:
   struct Tile {
     const Region& region;
+    uint64_t item_bytes;  // in the sources, and in `out`
     Dims offsets;
     Dims sizes;
     Dims strides;
@@ -44,6 +46,7 @@ class TileFiller {
     Scratch& scratch;
   };
 
+  Result<void> Gather(uint32_t region, uint64_t first, uint64_t count, std::span<std::byte> out, Scratch& scratch);
   Result<void> FillFrom(const Tile& tile, const Piece& piece);
   Result<void> ReadLoop(const Tile& tile, uint32_t source, const CopyLoop& loop, size_t level);
   Result<std::span<const std::byte>> ReadRows(const Tile& tile, uint32_t source, uint64_t begin, uint64_t end);
@@ -58,6 +61,7 @@ class TileFiller {
 
   const Plan& plan_;
   SourceReader& reader_;
+  const plugin::TensorMathV1* math_;
   std::vector<RangeDigest> region_digests_;
   std::vector<RangeDigest> source_digests_;
   std::vector<std::atomic<uint64_t>> pieces_left_;  // of each source, in regions that are not done

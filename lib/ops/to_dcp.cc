@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "check/preflight.h"
 #include "dcp/compat.h"
+#include "ops/cast.h"
 #include "ops/dcp_output.h"
 #include "ops/dcp_placement.h"
 #include "ops/reflatten.h"
@@ -32,6 +33,7 @@ struct NamedSource {
   std::vector<KeyPath> paths;     // by Catalog::entries; none where not selected
   std::vector<bool> made;         // see Placing
   uint64_t whole_containers = 0;  // see IsWholeContainer
+  std::optional<CastTotals> cast = std::nullopt;
 };
 
 Result<NamedSource> NameEntries(SelectedSource source, const Selection& selection) {
@@ -180,7 +182,7 @@ Compression CompressionOf(int level, CompressedEntries entries) {
 }
 
 ConvertReport MakeReport(const NamedSource& named, const Plan& plan) {
-  ConvertReport report{.plan = Summarize(plan)};
+  ConvertReport report{.plan = Summarize(plan), .cast = named.cast};
   report.plan.findings = named.source.catalog.findings;
   CountEntries(named.source, report);
   if (named.whole_containers > 0) {
@@ -208,6 +210,7 @@ Result<DcpPlan> PlanEntries(NamedSource named, std::optional<ResolvedLayout> lay
     DCPCTL_ASSIGN(planned.plan, PlanDcpOutput(named.source.catalog, output));
   }
   DCPCTL_TRY(CheckPlan(planned.plan));
+  DCPCTL_TRY(OpenMathFor(planned.plan, options.run));
   planned.report = MakeReport(named, planned.plan);
   PlanSummary& summary = planned.report.plan;
   summary.needs.cuda = UsesDevice(options.run);
@@ -239,6 +242,7 @@ Result<DcpPlan> PlanToDcp(io::FileSystem& files, const std::filesystem::path& so
                           const std::filesystem::path& target, const ConvertOptions& options) {
   DCPCTL_TRY(CheckRunOptions(options.run));
   DCPCTL_TRY(CheckLayoutOptions(options));
+  DCPCTL_TRY(CheckCastOptions(options));
   DCPCTL_ASSIGN(const dcp::Compat compat,
                 options.compat.empty() ? dcp::DefaultCompat() : dcp::CompatOf(options.compat));
   DCPCTL_TRY(CheckCompression(options, compat));
@@ -249,6 +253,8 @@ Result<DcpPlan> PlanToDcp(io::FileSystem& files, const std::filesystem::path& so
     DCPCTL_TRY(check::CheckDirectoryTarget(files, source, target, options.run.force));
   }
   DCPCTL_ASSIGN(NamedSource named, OpenNamed(files, source, options, compat));
+  // Last of all: what the compatibility rules make part of an object stays as it is.
+  if (options.dtype) named.cast = SetDType(named.source.catalog, named.source.selected, *options.dtype);
   std::optional<ResolvedLayout> layout;
   if (!options.layout.empty()) {
     DCPCTL_ASSIGN(layout, ResolveLayout(files, named.source.catalog, named.paths, options));

@@ -1,11 +1,13 @@
 #include "ops/to_torch.h"
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/result.h"
 #include "check/preflight.h"
+#include "ops/cast.h"
 #include "ops/foreign_names.h"
 #include "ops/select.h"
 #include "ops/selected_source.h"
@@ -38,7 +40,7 @@ bool KeepsWhole(const ConvertOptions& options) {
   const Selection& selection = options.selection;
   return selection.select.empty() && selection.exclude.empty() && selection.strip_prefix.empty() &&
          selection.rename.empty() && selection.add_prefix.empty() && !options.flat && !options.int_keys &&
-         !options.skip_damaged && options.objects == ObjectPolicy::kKeep;
+         !options.skip_damaged && options.objects == ObjectPolicy::kKeep && !options.dtype;
 }
 
 // Of a state that was taken as one object: its entries, as if it had been taken apart.
@@ -76,14 +78,19 @@ ConvertReport MakeReport(const SelectedSource& source, const TorchOutput& output
 Result<ConvertReport> ToTorch(io::FileSystem& files, const std::filesystem::path& source,
                               const std::filesystem::path& target, const ConvertOptions& options) {
   DCPCTL_TRY(CheckRunOptions(options.run));
+  DCPCTL_TRY(CheckCastOptions(options));
   DCPCTL_ASSIGN(const check::TargetKind kind, check::CheckTarget(files, source, target, options.run.force));
   const auto start = std::chrono::steady_clock::now();
-  DCPCTL_ASSIGN(const SelectedSource opened,
+  DCPCTL_ASSIGN(SelectedSource opened,
                 OpenSelected(files, source, options,
                              {.flattening = KeepsWhole(options) ? Flattening::kWhole : Flattening::kAlways}));
+  std::optional<CastTotals> cast;
+  if (options.dtype) cast = SetDType(opened.catalog, opened.selected, *options.dtype);
   DCPCTL_ASSIGN(const TorchOutput output, PlanOutput(opened, target, options));
+  DCPCTL_TRY(OpenMathFor(output.plan, options.run));
   ConvertReport report = MakeReport(opened, output, options);
   report.plan.needs.cuda = UsesDevice(options.run);
+  report.cast = cast;
   if (!options.run.dry_run)
     DCPCTL_TRY(WriteAndRecord(WriteOutput(files, output.plan, target, kind, options.run), start, report));
   return report;

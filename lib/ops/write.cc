@@ -13,6 +13,7 @@
 #include "engine/file_copier.h"
 #include "engine/target.h"
 #include "io/staged_directory.h"
+#include "ops/cast.h"
 #include "ops/selected_source.h"
 #include "plan/schedule.h"
 #include "plugin/device.h"
@@ -136,6 +137,7 @@ Result<engine::RunOutcome> RunInto(engine::Target& target, io::FileSystem& files
                                                              .memory_bytes = options.memory_bytes,
                                                              .output_by_output = target.ordered()}));
   DCPCTL_ASSIGN(const auto device, OpenDevice(options));
+  DCPCTL_ASSIGN(const plugin::TensorMathV1* const math, OpenMathFor(plan, options));
   Announce(options, "copy", OutputBytes(plan));
   DCPCTL_ASSIGN(const engine::RunOutcome outcome, engine::RunPlan({.plan = plan,
                                                                    .schedule = schedule,
@@ -145,7 +147,8 @@ Result<engine::RunOutcome> RunInto(engine::Target& target, io::FileSystem& files
                                                                    .reflink = options.reflink,
                                                                    .device = device.get(),
                                                                    .stop = options.stop,
-                                                                   .observer = options.observer}));
+                                                                   .observer = options.observer,
+                                                                   .math = math}));
   DCPCTL_TRY(CheckMetadata(files, plan));
   return outcome;
 }

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "dcpctl/plan.h"
 #include "model/coverage.h"
+#include "plan/region.h"
 
 namespace dcpctl {
 namespace {
@@ -85,7 +86,7 @@ Result<void> CheckPiece(const Plan& plan, const Region& region, const Piece& pie
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return Bug("an empty piece in " + Quote(region.key));
   const auto needed = ElementsNeeded(source.stored.first_element, plan.SourcePositionOf(region, piece), sizes,
                                      plan.StridesOf(region, source));
-  const auto bytes = needed ? CheckedMul(*needed, region.item_bytes) : std::nullopt;
+  const auto bytes = needed ? CheckedMul(*needed, SourceItemBytes(region)) : std::nullopt;
   if (!bytes || *bytes > source.stored.bytes) return Bug("a piece of " + Quote(region.key) + " reads past its storage");
   return {};
 }
@@ -100,7 +101,16 @@ Result<void> CheckOrder(const Plan& plan, const Region& region) {
   return {};
 }
 
+// Engines ask for the plug-in once, before they begin.
+Result<void> CheckCast(const Plan& plan, const Region& region) {
+  if (!region.cast) return {};
+  if (!plan.needs.tensor_math) return Bug("a cast of " + Quote(region.key) + " that nobody expects");
+  if (ItemBytes(region.cast->to) != region.item_bytes) return Bug("type of " + Quote(region.key));
+  return {};
+}
+
 Result<void> CheckRegion(const Plan& plan, const Region& region) {
+  DCPCTL_TRY(CheckCast(plan, region));
   const DimsView shape = plan.ShapeOf(region);
   const auto numel = Numel(shape);
   if (!numel || CheckedMul(*numel, region.item_bytes) != region.bytes) return Bug("length of " + Quote(region.key));

@@ -71,16 +71,21 @@ uint32_t PlanBuilder::AddTensor(uint32_t output, uint64_t offset, const Tensor& 
 
 uint32_t PlanBuilder::AddBox(uint32_t output, uint64_t offset, const Tensor& tensor, BoxView box) {
   const uint64_t item = ItemBytes(tensor.dtype);
+  const DType stored_type = tensor.stored_dtype.value_or(tensor.dtype);
   const ChunkIndex& index = IndexOf(tensor);
   Region region{.output = output,
                 .offset = offset,
                 .bytes = Numel(box.sizes).value_or(0) * item,
                 .item_bytes = static_cast<uint32_t>(item),
-                .swap_unit = static_cast<uint32_t>(SwapUnit(tensor.dtype)),
+                .swap_unit = static_cast<uint32_t>(SwapUnit(stored_type)),
                 .rank = static_cast<uint32_t>(tensor.shape.size()),
                 .shape = AddDims(box.sizes),
                 .first_piece = plan_.pieces.size(),
                 .key = tensor.key};
+  if (stored_type != tensor.dtype) {
+    region.cast = Cast{.from = stored_type, .to = tensor.dtype};
+    plan_.needs.tensor_math = true;
+  }
   auto chunk = index.chunks.begin();
   if (!box.offsets.empty()) {
     const uint64_t lowest = box.offsets[0] - std::min(box.offsets[0], index.largest_extent - 1);

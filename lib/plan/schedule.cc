@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/region.h"
 #include "plan/siblings.h"
 
 namespace dcpctl {
@@ -20,17 +21,6 @@ constexpr uint64_t kStridedTileBytes = uint64_t{16} << 20;
 constexpr uint64_t kSharedBytes = uint64_t{2} << 20;
 // Elements that lie apart in their storage are read together up to this much.
 constexpr uint64_t kLeastScratchBytes = uint64_t{64} << 10;
-
-bool HasStridedSource(const Plan& plan, const Region& region) {
-  for (uint64_t i = 0; i < region.piece_count; ++i) {
-    const Piece& piece = plan.pieces[region.first_piece + i];
-    const DimsView strides = plan.StridesOf(region, plan.sources[piece.source]);
-    for (size_t d = 1; d < strides.size(); ++d) {
-      if (strides[d] > strides[d - 1]) return true;
-    }
-  }
-  return false;
-}
 
 // Calls fn(begin, end) with parts of a row-major tensor, in units, of at most `cap` bytes when a unit is not larger:
 // whole multiples of the largest row that fits, that never go over the end of the row above it.
@@ -169,7 +159,7 @@ class Scheduler {
   void AddRegion(uint32_t index) {
     const Region& region = plan_.regions[index];
     const uint64_t cap = HasStridedSource(plan_, region) ? strided_tile_bytes_ : tile_bytes_;
-    ForEachBox(plan_.ShapeOf(region), region.item_bytes, cap, [&](uint64_t first, uint64_t last) {
+    ForEachBox(plan_.ShapeOf(region), LargerItemBytes(region), cap, [&](uint64_t first, uint64_t last) {
       const Step step{.kind = StepKind::kRegion,
                       .index = index,
                       .begin = first * region.item_bytes,
@@ -219,6 +209,17 @@ class Scheduler {
   Schedule schedule_;
 };
 
+// The most that a tile needs in the type that it is cast from.
+uint64_t StagingBytes(const Plan& plan, const Schedule& schedule) {
+  uint64_t most = 0;
+  for (const Step& step : schedule.steps) {
+    if (step.kind != StepKind::kRegion) continue;
+    const Region& region = plan.regions[step.index];
+    if (region.cast) most = std::max(most, (step.end - step.begin) / region.item_bytes * SourceItemBytes(region));
+  }
+  return most;
+}
+
 bool IsOneLiteral(const Schedule& schedule, const Task& task) {
   return task.step_count == 1 && schedule.steps[task.first_step].kind == StepKind::kLiteral;
 }
@@ -235,8 +236,8 @@ Result<Schedule> MakeSchedule(const Plan& plan, const ScheduleLimits& limits) {
   for (const Region& region : plan.regions) total += region.bytes;
   for (const PlanSource& source : plan.sources) decodes = decodes || source.stored.codec != Codec::kNone;
   const uint64_t for_buffers = decodes ? limits.memory_bytes / 2 : limits.memory_bytes;
-  // A thread has a buffer and as much again for scratch.
-  const uint64_t most = for_buffers / 2;
+  // A thread has a buffer and as much again for scratch, and for what is cast a third.
+  const uint64_t most = for_buffers / (plan.needs.tensor_math ? 3 : 2);
   const uint64_t tile = std::min(std::max(kTileBytes, total / kMaxTasks), most);
   Scheduler scheduler(plan, limits, tile, most);
   scheduler.Run();
@@ -246,7 +247,9 @@ Result<Schedule> MakeSchedule(const Plan& plan, const ScheduleLimits& limits) {
     if (!IsOneLiteral(schedule, task)) schedule.buffer_bytes = std::max(schedule.buffer_bytes, task.bytes);
   }
   schedule.scratch_bytes = std::max({schedule.scratch_bytes, schedule.buffer_bytes, kLeastScratchBytes});
-  const uint64_t per_thread = std::max<uint64_t>(1, schedule.buffer_bytes + schedule.scratch_bytes);
+  schedule.staging_bytes = StagingBytes(plan, schedule);
+  const uint64_t per_thread =
+      std::max<uint64_t>(1, schedule.buffer_bytes + schedule.scratch_bytes + schedule.staging_bytes);
   schedule.jobs = static_cast<unsigned>(std::clamp<uint64_t>(for_buffers / per_thread, 1, std::max(1U, limits.jobs)));
   schedule.decoded_bytes = limits.memory_bytes - for_buffers;
   return schedule;

@@ -50,6 +50,7 @@ struct Schedule {
   unsigned jobs = 1;           // threads that the memory allows
   uint64_t buffer_bytes = 0;   // a thread needs this much to put a task together
   uint64_t scratch_bytes = 0;  // and this much to read what is then spread over it, or over the tasks of a batch
+  uint64_t staging_bytes = 0;  // and this much to hold what is then cast
   uint64_t decoded_bytes = 0;  // left for decoded records, in all
 };
 

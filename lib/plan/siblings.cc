@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "dcpctl/dtype.h"
+#include "plan/region.h"
 
 namespace dcpctl {
 namespace {
@@ -34,7 +34,7 @@ size_t CutOf(const Plan& plan, const Region& region) {
 }
 
 uint64_t SourceRowBytes(const Plan& plan, const Region& region, size_t cut) {
-  const uint64_t item = region.cast ? ItemBytes(region.cast->from) : region.item_bytes;
+  const uint64_t item = SourceItemBytes(region);
   uint64_t most = 0;
   for (uint64_t i = 0; i < region.piece_count; ++i) {
     const PlanSource& source = plan.sources[plan.pieces[region.first_piece + i].source];
@@ -106,7 +106,8 @@ std::vector<Siblings> FindSiblings(const Plan& plan) {
     uint64_t bytes = 0;
     for (const uint32_t r : group.regions) {
       bytes += plan.regions[r].bytes;
-      group.row_bytes += RowBytes(plan, plan.regions[r], group.cut);
+      group.row_bytes +=
+          RowBytes(plan, plan.regions[r], group.cut) / plan.regions[r].item_bytes * LargerItemBytes(plan.regions[r]);
     }
     if (group.regions.size() < 2 || bytes < kLeastBytes) continue;
     const Region& first = plan.regions[group.regions[0]];

@@ -46,6 +46,19 @@ std::string RenderConverted(const ConvertReport& report, const std::string& targ
   return out + "\n";
 }
 
+std::string RenderCast(const ConvertReport& report) {
+  if (!report.cast) return {};
+  const CastTotals& cast = *report.cast;
+  std::string out = Plural(cast.cast, "tensor") + " cast to " + std::string(Name(cast.to));
+  if (cast.same > 0)
+    out += "; " + text::FormatCount(cast.same) + (cast.same == 1 ? " has it" : " have it") + " already";
+  if (cast.other > 0) {
+    out += "; " + text::FormatCount(cast.other) +
+           (cast.other == 1 ? " is not of floating-point numbers" : " are not of floating-point numbers");
+  }
+  return out + "\n";
+}
+
 std::string RenderRanks(const ConvertReport& report, const TextStyle& style) {
   constexpr size_t kScreenful = 16;
   if (report.ranks.empty()) return {};

@@ -145,6 +145,13 @@ void WritePlanFields(const PlanSummary& plan, JsonWriter& writer) {
   WriteFindings(plan.findings, writer);
 }
 
+// Nothing where no cast was asked for.
+void WriteCast(const ConvertReport& report, JsonWriter& writer) {
+  if (!report.cast) return;
+  const CastTotals& cast = *report.cast;
+  writer.Field("cast", {{"dtype", Name(cast.to)}, {"tensors", cast.cast}, {"same", cast.same}, {"other", cast.other}});
+}
+
 void WriteKeys(std::string_view name, const std::vector<std::string>& keys, JsonWriter& writer) {
   writer.BeginList(name);
   for (const std::string& key : keys) writer.Item(key);
@@ -259,11 +266,12 @@ void WriteRepairJson(const RepairReport& report, const std::string& path, const 
   writer.End();
 }
 
-void WritePlanJson(const PlanSummary& plan, const std::vector<RankTotals>& ranks, std::ostream& out) {
+void WritePlanJson(const ConvertReport& report, std::ostream& out) {
   JsonWriter writer(out);
   writer.Field("schema", "dcpctl.plan/1");
-  WritePlanFields(plan, writer);
-  WriteRanks(ranks, writer);
+  WritePlanFields(report.plan, writer);
+  WriteCast(report, writer);
+  WriteRanks(report.ranks, writer);
   writer.End();
 }
 
@@ -279,6 +287,7 @@ void WriteConvertJson(const ConvertReport& report, const std::string& source, co
   writer.Field("left_out", report.left_out);
   writer.Field("seconds", report.seconds);
   WritePlanFields(report.plan, writer);
+  WriteCast(report, writer);
   WriteRanks(report.ranks, writer);
   writer.End();
 }

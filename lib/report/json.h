@@ -26,8 +26,7 @@ void WriteCompareJson(const CompareReport& report, std::ostream& out);
 void WriteRepairJson(const RepairReport& report, const std::string& path, const std::string& like, std::ostream& out);
 
 // "dcpctl.plan/1": what a dry run would write.
-// `ranks` where a layout was asked for.
-void WritePlanJson(const PlanSummary& plan, const std::vector<RankTotals>& ranks, std::ostream& out);
+void WritePlanJson(const ConvertReport& report, std::ostream& out);
 
 // "dcpctl.convert/1": what a run has written.
 void WriteConvertJson(const ConvertReport& report, const std::string& source, const std::string& target,

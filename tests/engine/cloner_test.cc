@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "support/fake_math.h"
 #include "support/result.h"
 #include "tests/engine/fake_outputs.h"
 #include "tests/engine/sample.h"
@@ -70,6 +71,22 @@ TEST(Cloner, GivesTheBytesThatCopyingGives) {
   EXPECT_TRUE(copied.clones().empty());
   EXPECT_TRUE(SameBytes(cloned.bytes(), copied.bytes()));
   EXPECT_TRUE(SameBytes(cloned.bytes(), sample.expected()));
+}
+
+// Both types have the same size, and the chunks lie as the output wants them.
+TEST(Cloner, ClonesNothingThatIsCast) {
+  MemoryFileSystem files;
+  Sample sample(73, kPlace);
+  sample.Add("x", DType::kFloat16, {100, 1000}, {{.box = {{0, 0}, {100, 1000}}, .place_in_block = kPlace}});
+  sample.Cast(0, DType::kBFloat16);
+  const Plan plan = sample.Store(files);
+  BufferFile out(plan.outputs[0].bytes);
+  out.on_clone = kCopies;
+  EXPECT_EQ(Value(RunToFile(files, plan, out, {.math = &test::kFakeMath})).bytes_cloned, 0u);
+  EXPECT_TRUE(out.clones().empty());
+  EXPECT_TRUE(SameBytes(out.bytes(), sample.expected()));
+  const Error error = ErrorOf(RunToFile(files, plan, out, {.reflink = Reflink::kAlways, .math = &test::kFakeMath}));
+  EXPECT_NE(error.Text().find("it is cast to another type"), std::string::npos) << error.Text();
 }
 
 TEST(Cloner, CopiesWhatTheFileSystemRefuses) {

@@ -7,6 +7,7 @@
 
 #include "engine/runner.h"
 #include "plan/plan_builder.h"
+#include "support/fake_math.h"
 #include "support/result.h"
 #include "tests/engine/fake_outputs.h"
 #include "tests/engine/sample.h"
@@ -76,12 +77,14 @@ class Columns : public testing::Test {
     }
     FileTarget target(files);
     const Schedule schedule = Value(MakeSchedule(plan_, {.jobs = jobs, .memory_bytes = memory}));
+    EXPECT_LE(schedule.jobs * (schedule.buffer_bytes + schedule.scratch_bytes + schedule.staging_bytes), memory);
     return RunPlan({.plan = plan_,
                     .schedule = schedule,
                     .files = files_,
                     .target = target,
                     .scratch_directory = "/",
-                    .device = device});
+                    .device = device,
+                    .math = &test::kFakeMath});
   }
 
   void ExpectAll() {
@@ -126,6 +129,21 @@ TEST_F(Columns, AreCutOnADevice) {
   for (const uint64_t memory : {4 * kMiB, 64 * kMiB}) {
     EXPECT_EQ(Value(Run(4, memory, device.get())).bytes_read, SourceBytes());
     ExpectAll();
+  }
+}
+
+TEST_F(Columns, AreReadOnceAndCast) {
+  for (const auto& [from, to] : {std::pair(DType::kFloat64, DType::kBFloat16), {DType::kFloat16, DType::kFloat64}}) {
+    Sample sample(96);
+    sample.AddPlain("a", from, {1000, 300}, test::GridTiling(Dims{1000, 300}, Dims{4, 1}));
+    sample.AddPlain("b", DType::kInt16, {1000, 300}, test::GridTiling(Dims{1000, 300}, Dims{1, 3}));
+    sample.Cast(0, to);
+    expected_.clear();
+    Store(std::move(sample), 1, 3);
+    for (const uint64_t memory : {4 * kMiB, 64 * kMiB}) {
+      EXPECT_EQ(Value(Run(2, memory)).bytes_read, SourceBytes());
+      ExpectAll();
+    }
   }
 }
 

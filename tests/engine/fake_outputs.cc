@@ -24,7 +24,8 @@ Result<engine::RunOutcome> Run(io::FileSystem& files, const Plan& plan, engine::
                           .reflink = settings.reflink,
                           .device = settings.device,
                           .stop = settings.stop,
-                          .observer = settings.observer});
+                          .observer = settings.observer,
+                          .math = settings.math});
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ struct RunSettings {
   plugin::Device* device = nullptr;
   std::stop_token stop = {};
   Observer* observer = nullptr;
+  const plugin::TensorMathV1* math = nullptr;
 };
 
 Result<engine::RunOutcome> RunToFile(io::FileSystem& files, const Plan& plan, io::WriteFile& out,

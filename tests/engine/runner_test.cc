@@ -11,6 +11,7 @@
 
 #include "plan/plan_builder.h"
 #include "plan/schedule.h"
+#include "support/fake_math.h"
 #include "support/result.h"
 #include "tests/engine/fake_outputs.h"
 #include "tests/engine/sample.h"
@@ -106,6 +107,54 @@ TEST(Runner, SaysThatTheDeviceFailed) {
   unsetenv("DCPCTL_FAKE_DEVICE_BYTES");
   EXPECT_EQ(error.kind(), ErrorKind::kIo);
   EXPECT_NE(error.Text().find("out of memory"), std::string::npos) << error.Text();
+}
+
+// Narrower, wider and as wide; in tiles of all shapes, from all kinds of storages.
+TEST(Runner, CastsTheSameWhateverTheThreadsAndMemory) {
+  constexpr DType kTypes[] = {DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+  const auto device = Value(plugin::OpenDevice(DCPCTL_FAKE_PLUGIN_DIR, "cuda", 0));
+  for (const DType to : kTypes) {
+    SCOPED_TRACE(Name(to));
+    MemoryFileSystem files;
+    Sample sample = test::MixedSample();
+    sample.Add("long", DType::kFloat64, {1'000'003},
+               {{.box = {{0}, {500'000}}, .big_endian = true}, {.box = {{500'000}, {500'003}}}});
+    for (uint64_t t = 0; t < sample.catalog().tensors.size(); ++t) {
+      const DType from = sample.catalog().tensors[t].dtype;
+      if (IsFloatingPoint(from) && from != to) sample.Cast(t, to);
+    }
+    const Plan plan = sample.Store(files);
+    EXPECT_TRUE(plan.needs.tensor_math);
+    for (const unsigned jobs : {1u, 3u}) {
+      for (const uint64_t memory : {4 * kMiB, 64 * kMiB}) {
+        const test::RunSettings settings{.jobs = jobs, .memory_bytes = memory, .math = &test::kFakeMath};
+        BufferFile file(plan.outputs[0].bytes);
+        Value(RunToFile(files, plan, file, settings));
+        EXPECT_TRUE(SameBytes(file.bytes(), sample.expected()));
+        BufferSink sink;
+        Value(RunToStream(files, plan, sink, settings));
+        EXPECT_TRUE(SameBytes(sink.bytes(), sample.expected()));
+        test::RunSettings on_device = settings;
+        on_device.device = device.get();
+        BufferFile copied(plan.outputs[0].bytes);
+        Value(RunToFile(files, plan, copied, on_device));
+        EXPECT_TRUE(SameBytes(copied.bytes(), sample.expected()));
+      }
+    }
+  }
+}
+
+TEST(Runner, FailsWithTheReasonOfTheTensorMaths) {
+  MemoryFileSystem files;
+  Sample sample(91);
+  sample.AddPlain("x", DType::kFloat8E4M3FN, {100}, {{{0}, {100}}});
+  sample.Cast(0, DType::kFloat32);
+  const Plan plan = sample.Store(files);
+  BufferFile file(plan.outputs[0].bytes);
+  const Error error = ErrorOf(RunToFile(files, plan, file, {.math = &test::kFakeMath}));
+  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+  EXPECT_EQ(error.Text(), "cannot cast from float8_e4m3fn to float32: the fake does not have it");
+  EXPECT_EQ(ErrorOf(RunToFile(files, plan, file)).kind(), ErrorKind::kInternal);
 }
 
 TEST(Runner, GoesBackToChecksumsThatComeBeforeTheirData) {

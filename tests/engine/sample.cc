@@ -149,6 +149,18 @@ StoredTensor Sample::AppendStorage(uint32_t file, const std::string& storage, co
   return stored;
 }
 
+void Sample::Cast(uint64_t index, DType to) {
+  Tensor& tensor = catalog_.tensors[index];
+  const uint64_t from_bytes = ItemBytes(tensor.dtype);
+  std::string cast;
+  for (uint64_t pos = 0; pos < data_[index].size(); pos += from_bytes) {
+    std::string item = std::string(ItemBytes(to), '\0') + data_[index].substr(pos, from_bytes);
+    cast += item.substr(item.size() - ItemBytes(to));
+  }
+  data_[index] = cast;
+  tensor.stored_dtype = std::exchange(tensor.dtype, to);
+}
+
 void Sample::Damage(uint64_t chunk, uint64_t pos) {
   const Chunk& damaged = catalog_.chunks[chunk];
   contents_[damaged.file][damaged.stored.offset + pos] ^= 1;

@@ -40,6 +40,9 @@ class Sample {
   // Plain row-major chunks.
   void AddPlain(std::string key, DType dtype, const Dims& shape, const std::vector<Box>& boxes);
 
+  // From now on the tensor is to be cast, as the fake of support/fake_math.h does.
+  void Cast(uint64_t tensor, DType to);
+
   // Flips one byte of the storage of a chunk that is not encoded.
   void Damage(uint64_t chunk, uint64_t pos);
   // Where the storage of a chunk (or, for zstd, its record) lies.

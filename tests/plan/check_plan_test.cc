@@ -65,6 +65,14 @@ TEST(CheckPlan, RefusesCopiesThatCannotBe) {
   EXPECT_REFUSED("two outputs are called", p.copies = {{.file = 0, .path = "out.pt"}});
 }
 
+TEST(CheckPlan, RefusesCastsThatDoNotFit) {
+  EXPECT_REFUSED("that nobody expects", p.regions[0].cast = (Cast{DType::kInt32, DType::kFloat32}));
+  EXPECT_REFUSED("type of", p.needs.tensor_math = true, p.regions[0].cast = (Cast{DType::kFloat32, DType::kFloat16}));
+  // The storages hold float32: read as float64 they would be too short.
+  EXPECT_REFUSED("reads past its storage", p.needs.tensor_math = true,
+                 p.regions[0].cast = (Cast{DType::kFloat64, DType::kFloat32}));
+}
+
 TEST(CheckPlan, RefusesAGapBetweenOutputs) {
   EXPECT_REFUSED("bytes up to", ++p.literals[1].offset, ++p.outputs[0].bytes);
 }

@@ -52,6 +52,29 @@ TEST(PlanBuilder, MakesAPieceOfEachChunkSortedByPosition) {
   EXPECT_TRUE(CheckPlan(plan));
 }
 
+TEST(PlanBuilder, CastsWhatIsStoredInAnotherType) {
+  auto builder = test::TwoRowShards();
+  Tensor& tensor = builder.catalog().tensors[0];
+  tensor.stored_dtype = DType::kFloat32;
+  for (const bool cast : {false, true}) {
+    if (cast) tensor.dtype = DType::kBFloat16;
+    PlanBuilder planner(builder.catalog());
+    planner.AddTensor(planner.AddOutput("out.pt", cast ? 48 : 96), 0, tensor);
+    const Plan plan = std::move(planner).Finish();
+    const Region& region = plan.regions[0];
+    EXPECT_EQ(plan.needs.tensor_math, cast);
+    EXPECT_EQ(Summarize(plan).needs.tensor_math, cast);
+    ASSERT_EQ(region.cast.has_value(), cast);
+    EXPECT_EQ(region.bytes, cast ? 48u : 96u);
+    EXPECT_EQ(region.item_bytes, cast ? 2u : 4u);
+    EXPECT_EQ(region.swap_unit, 4u);
+    test::Value(CheckPlan(plan));
+    if (!cast) continue;
+    EXPECT_EQ(region.cast->from, DType::kFloat32);
+    EXPECT_EQ(region.cast->to, DType::kBFloat16);
+  }
+}
+
 TEST(PlanBuilder, KeepsStridesByteOrderAndSwapUnits) {
   CatalogBuilder builder;
   builder.AddFile("f", 1000);

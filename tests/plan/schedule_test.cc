@@ -47,6 +47,12 @@ class PlanMaker {
     plan_.pieces.push_back({.source = static_cast<uint32_t>(plan_.sources.size() - 1), .dims = dims});
   }
 
+  // The last region is cast from this type; only the sizes of items count here.
+  void CastFrom(DType from) {
+    plan_.regions.back().cast = Cast{.from = from, .to = DType::kFloat32};
+    plan_.needs.tensor_math = true;
+  }
+
   Plan Take() { return std::move(plan_); }
 
  private:
@@ -99,6 +105,10 @@ void ExpectSound(const Plan& plan, const Schedule& schedule) {
         continue;
       }
       const Region& region = plan.regions[step.index];
+      if (region.cast) {
+        const uint64_t staged = (step.end - step.begin) / region.item_bytes * ItemBytes(region.cast->from);
+        ASSERT_LE(staged, schedule.staging_bytes);
+      }
       ASSERT_EQ(step.begin % region.item_bytes, 0u);
       ASSERT_EQ(step.end % region.item_bytes, 0u);
       ASSERT_TRUE(IsBox(plan.ShapeOf(region), step.begin / region.item_bytes, step.end / region.item_bytes))
@@ -116,7 +126,8 @@ void ExpectSound(const Plan& plan, const Schedule& schedule) {
 }
 
 uint64_t MemoryOf(const Schedule& schedule) {
-  return schedule.jobs * (schedule.buffer_bytes + schedule.scratch_bytes) + schedule.decoded_bytes;
+  return schedule.jobs * (schedule.buffer_bytes + schedule.scratch_bytes + schedule.staging_bytes) +
+         schedule.decoded_bytes;
 }
 
 TEST(Schedule, CoversRandomPlansInOrderWithBoxesAndWithinItsMemory) {
@@ -131,6 +142,8 @@ TEST(Schedule, CoversRandomPlansInOrderWithBoxesAndWithinItsMemory) {
       Dims strides = RowMajorStrides(shape);
       if (Pick(random, 0, 3) == 0) std::reverse(strides.begin(), strides.end());
       maker.Region(shape, 1u << Pick(random, 0, 4), strides, Pick(random, 0, 9) == 0 ? Codec::kZstd : Codec::kNone);
+      constexpr DType kFrom[] = {DType::kFloat64, DType::kFloat16, DType::kFloat8E5M2};
+      if (round % 2 == 0 && Pick(random, 0, 2) > 0) maker.CastFrom(kFrom[Pick(random, 0, 2)]);
     }
     const Plan plan = maker.Take();
     for (const uint64_t memory : {4 * kMiB, 5 * kMiB, 64 * kMiB, 1024 * kMiB}) {

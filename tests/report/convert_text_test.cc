@@ -33,6 +33,16 @@ TEST(ConvertText, PlanIsATable) {
             "Nothing was written (dry run).\n");
 }
 
+TEST(ConvertText, SaysHowManyTensorsWereCast) {
+  ConvertReport report;
+  EXPECT_EQ(RenderCast(report), "");
+  report.cast = CastTotals{.to = DType::kBFloat16, .cast = 12};
+  EXPECT_EQ(RenderCast(report), "12 tensors cast to bfloat16\n");
+  report.cast = CastTotals{.to = DType::kFloat16, .cast = 1, .same = 1, .other = 2000};
+  EXPECT_EQ(RenderCast(report),
+            "1 tensor cast to float16; 1 has it already; 2,000 are not of floating-point numbers\n");
+}
+
 TEST(RenderRanks, IsATableOfAllThatFitAScreen) {
   ConvertReport report;
   report.ranks = {{.bytes = 3000, .pieces = 2}, {.bytes = 0, .pieces = 0}, {.bytes = 6000, .pieces = 1234}};

@@ -109,13 +109,13 @@ TEST(Json, FindingsKeepWhatTheyHave) {
 }
 
 TEST(Json, PlanHasTheSchemasFields) {
-  PlanSummary plan;
-  plan.outputs = {{.path = "out.pt", .bytes = 5000}};
-  plan.bytes_read = 4000;
-  plan.bytes_written = 5000;
-  plan.steps = 7;
+  ConvertReport report;
+  report.plan.outputs = {{.path = "out.pt", .bytes = 5000}};
+  report.plan.bytes_read = 4000;
+  report.plan.bytes_written = 5000;
+  report.plan.steps = 7;
   std::ostringstream out;
-  WritePlanJson(plan, {}, out);
+  WritePlanJson(report, out);
   EXPECT_EQ(out.str(),
             "{\n"
             "  \"schema\": \"dcpctl.plan/1\",\n"
@@ -133,11 +133,24 @@ TEST(Json, PlanHasTheSchemasFields) {
 
 TEST(Json, PlanOfALayoutHasItsRanks) {
   std::ostringstream out;
-  WritePlanJson({}, {{.bytes = 300, .pieces = 2}, {.bytes = 100, .pieces = 1}}, out);
+  ConvertReport report;
+  report.ranks = {{.bytes = 300, .pieces = 2}, {.bytes = 100, .pieces = 1}};
+  WritePlanJson(report, out);
   const json document = json::parse(out.str());
   EXPECT_EQ(document["imbalance"], 1.5);
   EXPECT_EQ(document["ranks"],
             json::parse(R"([{"rank": 0, "bytes": 300, "pieces": 2}, {"rank": 1, "bytes": 100, "pieces": 1}])"));
+}
+
+TEST(Json, PlanOfACastSaysWhatItNeeds) {
+  ConvertReport report;
+  report.plan.needs.tensor_math = true;
+  report.cast = CastTotals{.to = DType::kBFloat16, .cast = 12, .same = 1, .other = 2};
+  std::ostringstream out;
+  WritePlanJson(report, out);
+  const json document = json::parse(out.str());
+  EXPECT_EQ(document["needs"]["tensor_math"], true);
+  EXPECT_EQ(document["cast"], json::parse(R"({"dtype": "bfloat16", "tensors": 12, "same": 1, "other": 2})"));
 }
 
 TEST(Json, ConvertSaysWhatWasWritten) {
