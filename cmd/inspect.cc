@@ -28,7 +28,13 @@ class InspectCommand final : public Command {
                 "one entry in full\nAn object's bytes are read and shown as data; nothing in it is run or imported. "
                 "KEY may be spelled as a table shows it, control characters escaped.")
             ->group("View");
+    AddFlag(app, "--stats", options_.stats,
+            "minimum, maximum, mean, standard deviation, NaN and infinities of each tensor\n"
+            "Reads every byte of the tensors. Goes with the table, --key and --json; needs the tensor plug-in, see "
+            "dcpctl(1).")
+        ->group("View");
     AddSelectionGroup(app, options_.selection);
+    AddReadGroup(app, options_.run);
     AddReportGroup(app, report_);
   }
 
@@ -36,6 +42,10 @@ class InspectCommand final : public Command {
     if (tree_ + files_ + chunks_ + keys_only_ + HasKey() > 1) {
       return Fail(Error(ErrorKind::kUsage, "--tree, --files, --chunks, --keys-only and --key do not go together")
                       .Advise("choose one view"));
+    }
+    if (options_.stats && tree_ + files_ + chunks_ + keys_only_ > 0) {
+      return Fail(Error(ErrorKind::kUsage, "--stats does not go with --tree, --files, --chunks and --keys-only")
+                      .Advise("it goes with the table, --key and --json"));
     }
     if (keys_only_ && report_.json) {
       return Fail(Error(ErrorKind::kUsage, "--keys-only and --json do not go together")
@@ -47,8 +57,11 @@ class InspectCommand final : public Command {
   Result<ExitStatus> Run(Console& console) override {
     options_.has_key = HasKey();
     options_.names = !keys_only_;
+    options_.run.stop = console.stop();
+    if (options_.stats) options_.run.observer = &console.observer();
     auto result = Inspect(path_, options_);
     if (!result) return Fail(std::move(result).error());
+    if (options_.stats) console.Say("");  // ends the line of progress
     if (report_.json) {
       report::WriteInspectJson(*result, console.out());
     } else if (keys_only_) {

@@ -270,6 +270,7 @@ if [ -n "$oracle_python" ]; then
     export DCPCTL_PLUGIN_DIR
     if [ "$long" = yes ]; then set -- --count 50000000; else set --; fi
     run_oracle_script tests/interop/dtype_test.py "$@"
+    run_oracle_script tests/interop/stats_test.py --only made
     unset DCPCTL_PLUGIN_DIR
   else
     fail "build of the tensor plug-in on the oracle's LibTorch"

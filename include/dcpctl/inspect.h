@@ -11,6 +11,7 @@
 #include "dcpctl/convert.h"
 #include "dcpctl/error.h"
 #include "dcpctl/limits.h"
+#include "dcpctl/stats.h"
 
 namespace dcpctl {
 
@@ -19,8 +20,8 @@ struct InspectOptions {
   std::string key = {};  // this entry in full; an object's bytes are read for it
   bool has_key = false;  // the empty string is a legal key
   bool names = true;     // fill InspectReport::foreign_names; false: read no objects for it
-  unsigned jobs = 0;
-  Limits limits = {};
+  bool stats = false;    // fill InspectReport::stats: reads every byte of the tensors, with the tensor plug-in
+  RunOptions run = {};   // of these `jobs`, `memory_bytes`, `plugins`, `stop`, `limits` and `observer`
 };
 
 struct InspectTotals {
@@ -61,6 +62,8 @@ struct InspectReport {
   bool without_metadata = false;
   std::vector<FoundRecord> records;  // by file and place
   uint64_t objects_read = 0;         // of a DCP checkpoint none where they are many or large
+  // By Catalog::tensors; nothing for types that have no order, and for what cannot be read.
+  std::vector<std::optional<TensorStats>> stats = {};
 };
 
 [[nodiscard]] Result<InspectReport> Inspect(const std::filesystem::path& path, const InspectOptions& options = {});

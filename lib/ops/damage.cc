@@ -29,4 +29,12 @@ Result<uint64_t> HandleDamage(const Catalog& catalog, bool skip, std::vector<boo
   return left_out;
 }
 
+Place PlaceBelow(const std::filesystem::path& root, const Error& error) {
+  Place place = error.place();
+  if (place.file.starts_with(root.string()))
+    place.file = std::filesystem::path(place.file).lexically_relative(root).string();
+  if (place.file == ".") place.file.clear();
+  return place;
+}
+
 }  // namespace dcpctl::ops

@@ -11,10 +11,14 @@
 #include "base/quote.h"
 #include "base/result.h"
 #include "dcpctl/survey.h"
+#include "io/file_system.h"
+#include "ops/damage.h"
 #include "ops/detect.h"
 #include "ops/foreign_names.h"
 #include "ops/inspect_unfinished.h"
 #include "ops/select.h"
+#include "ops/statistics.h"
+#include "ops/survey.h"
 #include "ops/wrapper_names.h"
 
 namespace dcpctl {
@@ -66,7 +70,7 @@ bool IsSelected(const Selection& selection, const std::string& key) {
 }
 
 SurveyOptions FirstLook(const InspectOptions& options) {
-  SurveyOptions survey{.depth = SurveyDepth::kMetadata, .jobs = options.jobs, .limits = options.limits};
+  SurveyOptions survey{.depth = SurveyDepth::kMetadata, .jobs = options.run.jobs, .limits = options.run.limits};
   if (options.has_key || !options.names) return survey;  // of the one entry, later
   survey.depth = SurveyDepth::kObjects;
   survey.wanted = [&options](const std::string& key) { return IsSelected(options.selection, key); };
@@ -76,7 +80,7 @@ SurveyOptions FirstLook(const InspectOptions& options) {
 // The object's value as a survey of this depth has it, and that survey's findings.
 Result<Catalog> LookAt(const std::filesystem::path& path, const InspectOptions& options, SurveyDepth depth,
                        Object& object) {
-  SurveyOptions survey{.depth = depth, .jobs = options.jobs, .limits = options.limits};
+  SurveyOptions survey{.depth = depth, .jobs = options.run.jobs, .limits = options.run.limits};
   survey.wanted = [&](const std::string& other) { return other == object.key; };
   DCPCTL_ASSIGN(Catalog catalog, Survey(path, survey));
   DCPCTL_ASSIGN(const EntryRef entry, FindEntry(catalog, object.key));
@@ -109,6 +113,41 @@ Result<void> Narrow(Catalog& catalog, const Selection& selection) {
     if (selected[i]) catalog.entries[kept++] = catalog.entries[i];
   }
   catalog.entries.resize(kept);
+  return {};
+}
+
+// Where the tensors' bytes are, and what is in them. Damage becomes findings in place of those of the first look.
+Result<void> AddStats(const std::filesystem::path& path, const InspectOptions& options, InspectReport& report) {
+  const auto files = io::NewPosixFileSystem();
+  std::set<std::string> keys;
+  for (const EntryRef entry : report.entry ? std::vector{*report.entry} : report.catalog.entries) {
+    if (entry.is_tensor) keys.insert(report.catalog.KeyOf(entry));
+  }
+  DCPCTL_ASSIGN(Catalog deep, ops::Survey(*files, path,
+                                          {.depth = SurveyDepth::kExtents,
+                                           .jobs = options.run.jobs,
+                                           .wanted = [&keys](const std::string& key) { return keys.contains(key); },
+                                           .limits = options.run.limits,
+                                           .stop = options.run.stop}));
+  if (deep.tensors.size() != report.catalog.tensors.size())
+    return Fail({.file = path.string()}, ErrorKind::kMismatch, "changed while it was being read");
+  std::vector<bool> wanted;
+  for (const EntryRef entry : deep.entries) wanted.push_back(entry.is_tensor && keys.contains(deep.KeyOf(entry)));
+  DCPCTL_TRY(ops::HandleDamage(deep, /*skip=*/true, wanted));
+  DCPCTL_ASSIGN(ops::ScannedTensors scanned, ops::ScanTensors(*files, deep, wanted, options.run, "--stats"));
+  report.stats.resize(deep.tensors.size());
+  for (size_t t = 0; t < deep.tensors.size(); ++t) {
+    if (scanned.tensors[t]) report.stats[t] = scanned.tensors[t]->stats;
+    if (!scanned.errors[t]) continue;
+    Place place = ops::PlaceBelow(path, *scanned.errors[t]);
+    deep.findings.push_back({.id = "payload.unreadable",
+                             .severity = Severity::kError,
+                             .file = std::move(place.file),
+                             .offset = place.offset,
+                             .key = deep.tensors[t].key,
+                             .message = scanned.errors[t]->Text()});
+  }
+  report.catalog.findings = std::move(deep.findings);
   return {};
 }
 
@@ -150,6 +189,7 @@ Result<InspectReport> Inspect(const std::filesystem::path& path, const InspectOp
       if (!object.value) DCPCTL_TRY(ReadValue(path, options, catalog.format, object, catalog.findings));
     }
   }
+  if (options.stats) DCPCTL_TRY(AddStats(path, options, report));
   if (options.names) NameForeign(report);
   if (!options.has_key) {
     if (auto note = ops::NoteWrapperNames(catalog)) catalog.findings.push_back(*std::move(note));

@@ -89,7 +89,7 @@ Result<InspectReport> InspectUnfinished(io::FileSystem& files, const std::filesy
                       "this is " + identity.description + ": there are no keys to choose from")
                     .Advise(identity.advice));
   }
-  return UnfinishedInspector(files, path, options.limits).Run(identity);
+  return UnfinishedInspector(files, path, options.run.limits).Run(identity);
 }
 
 }  // namespace dcpctl::ops

@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "base/result.h"
 #include "check/movement.h"
+#include "ops/damage.h"
 #include "ops/detect.h"
 #include "ops/select.h"
 #include "ops/selected_source.h"
@@ -134,13 +135,11 @@ Result<void> VerifyPayloads(io::FileSystem& files, std::span<const check::LooseR
 
 Result<Finding> ToFinding(const Error& error, const std::filesystem::path& root, Format format) {
   const bool dcp = format == Format::kDcp;
-  std::string file = error.place().file;
-  if (file.starts_with(root.string())) file = std::filesystem::path(file).lexically_relative(root).string();
-  if (file == ".") file.clear();
+  Place place = PlaceBelow(root, error);
   Finding finding{.id = dcp ? "dcp.metadata-damaged" : "torch.pickle-damaged",
                   .severity = Severity::kError,
-                  .file = std::move(file),
-                  .offset = error.place().offset,
+                  .file = std::move(place.file),
+                  .offset = place.offset,
                   .message = error.Text(),
                   .advice = error.advice()};
   switch (error.kind()) {

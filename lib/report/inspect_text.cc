@@ -1,8 +1,13 @@
 #include "report/inspect_text.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
 #include <set>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "report/measure.h"
@@ -132,6 +137,26 @@ std::string PathText(const KeyPath& path) {
   return joined;
 }
 
+std::string StatText(const Number& number) {
+  return std::visit(
+      [](auto value) {
+        if constexpr (!std::is_same_v<decltype(value), double>) return std::to_string(value);
+        if (std::isnan(static_cast<double>(value))) return std::string("nan");  // of either sign
+        std::array<char, 32> text{};
+        const int length = std::snprintf(text.data(), text.size(), "%.6g", static_cast<double>(value));
+        return std::string(text.data(), static_cast<size_t>(length));
+      },
+      number);
+}
+
+// In the order of the columns. Nothing where nothing is known.
+std::vector<std::pair<std::string, std::string>> StatsFields(const InspectReport& report, uint32_t tensor) {
+  const std::optional<TensorStats> stats = tensor < report.stats.size() ? report.stats[tensor] : std::nullopt;
+  if (!stats) return {{"min", ""}, {"max", ""}, {"mean", ""}, {"std", ""}, {"nan", ""}, {"inf", ""}};
+  return {{"min", StatText(stats->min)}, {"max", StatText(stats->max)},    {"mean", StatText(stats->mean)},
+          {"std", StatText(stats->std)}, {"nan", FormatCount(stats->nan)}, {"inf", FormatCount(stats->inf)}};
+}
+
 std::string ChunkTable(const Catalog& catalog, const Tensor& tensor, const TextStyle& style) {
   std::vector<text::Column> columns = {
       {"BOX"}, {"FILE", Align::kLeft, true}, {"OFFSET", Align::kRight}, {"LENGTH", Align::kRight}};
@@ -175,19 +200,30 @@ std::string RenderTable(const InspectReport& report, const TextStyle& style) {
   const Catalog& catalog = report.catalog;
   std::vector<text::Column> columns = {
       {"KEY", Align::kLeft, true}, {"DTYPE"}, {"SHAPE"}, {"BYTES", Align::kRight}, {"CHUNKS", Align::kRight}};
+  const bool has_stats = !report.stats.empty();
+  if (has_stats) {
+    for (const char* const name : {"MIN", "MAX", "MEAN", "STD", "NAN", "INF"}) columns.push_back({name, Align::kRight});
+  }
   if (HasTransforms(catalog)) columns.push_back({"TRANSFORMS"});
   text::Table table(std::move(columns));
   for (const EntryRef entry : catalog.entries) {
+    std::vector<std::string> cells;
     if (entry.is_tensor) {
       const Tensor& tensor = catalog.tensors[entry.index];
       const uint32_t chain = tensor.chunk_count == 0 ? 0 : catalog.ChunksOf(tensor)[0].transforms;
-      table.AddRow({KeyText(tensor.key), std::string(Name(tensor.dtype)), ToString(DimsView(tensor.shape)),
-                    FormatBytes(BytesOf(tensor)), FormatCount(tensor.chunk_count), TransformText(catalog, chain)});
+      cells = {KeyText(tensor.key), std::string(Name(tensor.dtype)), ToString(DimsView(tensor.shape)),
+               FormatBytes(BytesOf(tensor)), FormatCount(tensor.chunk_count)};
+      for (auto& [name, value] : StatsFields(report, entry.index)) {
+        if (has_stats) cells.push_back(std::move(value));
+      }
+      cells.push_back(TransformText(catalog, chain));
     } else {
       const Object& object = catalog.objects[entry.index];
-      table.AddRow({KeyText(object.key), "object", "", FormatBytes(object.length), "",
-                    TransformText(catalog, object.transforms)});
+      cells = {KeyText(object.key), "object", "", FormatBytes(object.length), ""};
+      if (has_stats) cells.resize(cells.size() + 6);
+      cells.push_back(TransformText(catalog, object.transforms));
     }
+    table.AddRow(std::move(cells));
   }
   return RenderTotals(report, style) + "\n" + table.Render(TableStyle(style));
 }
@@ -242,6 +278,9 @@ std::string RenderEntry(const InspectReport& report, const TextStyle& style) {
     AddField(out, "shape", ToString(DimsView(tensor.shape)), style);
     AddField(out, "bytes", FormatCount(BytesOf(tensor)), style);
     AddField(out, "requires_grad", tensor.requires_grad ? "true" : "false", style);
+    for (const auto& [name, value] : StatsFields(report, report.entry->index)) {
+      if (!value.empty()) AddField(out, name, value, style);
+    }
     AddField(out, "chunks", FormatCount(tensor.chunk_count), style);
     return out + "\n" + ChunkTable(catalog, tensor, style);
   }

@@ -1,5 +1,8 @@
 #include "report/json.h"
 
+#include <cmath>
+#include <type_traits>
+
 #include "report/json_writer.h"
 #include "report/measure.h"
 #include "report/value.h"
@@ -49,7 +52,30 @@ Json ChunkJson(const Catalog& catalog, const Tensor& tensor, const Chunk& chunk)
   return json;
 }
 
-Json TensorJson(const Catalog& catalog, const Tensor& tensor) {
+// JSON has no numbers that are not finite.
+Json NumberJson(const Number& number) {
+  return std::visit(
+      [](auto value) {
+        if constexpr (std::is_same_v<decltype(value), double>) {
+          if (!std::isfinite(value)) return Json(nullptr);
+        }
+        return Json(value);
+      },
+      number);
+}
+
+Json StatsJson(const TensorStats& stats) {
+  return {{"min", NumberJson(stats.min)},
+          {"max", NumberJson(stats.max)},
+          {"mean", NumberJson(stats.mean)},
+          {"std", NumberJson(stats.std)},
+          {"nan", stats.nan},
+          {"inf", stats.inf}};
+}
+
+Json TensorJson(const InspectReport& report, uint32_t index) {
+  const Catalog& catalog = report.catalog;
+  const Tensor& tensor = catalog.tensors[index];
   Json json = {{"key", tensor.key},
                {"path", PathJson(tensor.path)},
                {"kind", "tensor"},
@@ -57,6 +83,7 @@ Json TensorJson(const Catalog& catalog, const Tensor& tensor) {
                {"shape", DimsJson(tensor.shape)}};
   json["bytes"] = BytesOf(tensor);
   json["requires_grad"] = tensor.requires_grad;
+  if (index < report.stats.size() && report.stats[index]) json["stats"] = StatsJson(*report.stats[index]);
   json["chunks"] = Json::array();
   for (const Chunk& chunk : catalog.ChunksOf(tensor)) json["chunks"].push_back(ChunkJson(catalog, tensor, chunk));
   return json;
@@ -194,8 +221,7 @@ void WriteInspectJson(const InspectReport& report, std::ostream& out) {
   writer.Field("format_detail", DetailJson(catalog));
   writer.Field("totals", TotalsJson(report.totals));
   const auto write_entry = [&](EntryRef entry) {
-    writer.Item(entry.is_tensor ? TensorJson(catalog, catalog.tensors[entry.index])
-                                : ObjectJson(catalog, catalog.objects[entry.index]));
+    writer.Item(entry.is_tensor ? TensorJson(report, entry.index) : ObjectJson(catalog, catalog.objects[entry.index]));
   };
   writer.BeginList("entries");
   if (report.entry) {
