@@ -11,6 +11,9 @@ namespace {
 const char* const kPayloadHelp =
     "read every byte and compare it with its checksum\n"
     "Without this option metadata and headers are read, and what lies between records.";
+const char* const kValuesHelp =
+    "also look for NaN and infinities\n"
+    "In tensors of floating-point numbers, after what --payload does. Needs the tensor plug-in; see dcpctl(1).";
 const char* const kStrictHelp =
     "let warnings count as failure\n"
     "Then the exit status is 1 as it is for errors. Notes never count.";
@@ -31,6 +34,7 @@ class VerifyCommand final : public Command {
   void Declare(CLI::App& app) override {
     AddArgument(app, "PATH", path_, "DCP directory or torch.save file");
     AddFlag(app, "--payload", payload_, kPayloadHelp)->group("Checks");
+    AddFlag(app, "--values", values_, kValuesHelp)->group("Checks");
     AddFlag(app, "--strict", options_.strict, kStrictHelp)->group("Checks");
     AddText(app, "--against", against_, "OTHER", kAgainstHelp)->group("Checks");
     AddText(app, "--check-manifest", check_manifest_, "FILE", kCheckManifestHelp)->group("Checks");
@@ -43,6 +47,7 @@ class VerifyCommand final : public Command {
 
   Result<ExitStatus> Run(Console& console) override {
     if (payload_) options_.level = VerifyLevel::kPayload;
+    if (values_) options_.level = VerifyLevel::kValues;
     options_.against = against_;
     options_.check_manifest = check_manifest_;
     options_.manifest = manifest_;
@@ -66,6 +71,7 @@ class VerifyCommand final : public Command {
  private:
   std::string path_;
   bool payload_ = false;
+  bool values_ = false;
   std::string against_;
   std::string check_manifest_;
   std::string manifest_;

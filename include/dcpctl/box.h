@@ -36,6 +36,8 @@ struct Box {
 [[nodiscard]] Dims RowMajorStrides(DimsView shape);
 // Whether elements of `sizes` at `strides` lie one after the other in row-major order.
 [[nodiscard]] bool IsRowMajor(DimsView sizes, DimsView strides);
+// The index of element number `number` in row-major order, of a shape that has it.
+[[nodiscard]] Dims Unravel(DimsView shape, uint64_t number);
 
 // "[4, 5]"
 [[nodiscard]] std::string ToString(DimsView dims);

@@ -16,8 +16,9 @@ namespace dcpctl {
 enum class VerifyLevel : uint8_t {
   kStructure,  // metadata and headers are read, and what lies between records
   kPayload,    // every byte that has a checksum, and the rest of what entries refer to
+  kValues,     // and no tensor holds NaN or an infinity; needs the tensor plug-in
 };
-[[nodiscard]] std::string_view Name(VerifyLevel level);  // "structure", "payload"
+[[nodiscard]] std::string_view Name(VerifyLevel level);  // "structure", "payload", "values"
 
 struct VerifyOptions {
   Selection selection = {};  // only `select` and `exclude`; what is said of other entries is left out
@@ -26,7 +27,7 @@ struct VerifyOptions {
   std::filesystem::path against = {};         // another checkpoint that must hold the same; see compare.h
   std::filesystem::path check_manifest = {};  // a manifest that it must fit
   std::filesystem::path manifest = {};        // to be written, if there are no errors
-  RunOptions run = {};  // of these `jobs`, `memory_bytes`, `force`, `stop`, `limits` and `observer`
+  RunOptions run = {};  // of these `jobs`, `memory_bytes`, `plugins`, `force`, `stop`, `limits` and `observer`
   // How long to wait, when something is cut off or missing, before looking whether files still grow.
   unsigned settle_ms = 200;
 };
@@ -46,6 +47,9 @@ struct VerifyTotals {
   uint64_t checked_storages = 0;
   uint64_t checked_bytes = 0;      // read for them
   uint64_t unknown_checksums = 0;  // their writer computed none
+  // kValues: tensors, and their elements.
+  uint64_t scanned_tensors = 0;
+  uint64_t scanned_elements = 0;
   uint64_t errors = 0;
   uint64_t warnings = 0;
   uint64_t notes = 0;

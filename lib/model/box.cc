@@ -52,6 +52,15 @@ bool IsRowMajor(DimsView sizes, DimsView strides) {
   return true;
 }
 
+Dims Unravel(DimsView shape, uint64_t number) {
+  Dims index(shape.size());
+  for (size_t d = shape.size(); d-- > 0;) {
+    index[d] = number % shape[d];
+    number /= shape[d];
+  }
+  return index;
+}
+
 std::string ToString(DimsView dims) {
   std::string text = "[";
   for (size_t d = 0; d < dims.size(); ++d) text += (d == 0 ? "" : ", ") + std::to_string(dims[d]);

@@ -6,7 +6,14 @@ namespace dcpctl {
 
 std::string_view Name(Format format) { return format == Format::kDcp ? "dcp" : "torch"; }
 
-std::string_view Name(VerifyLevel level) { return level == VerifyLevel::kPayload ? "payload" : "structure"; }
+std::string_view Name(VerifyLevel level) {
+  switch (level) {
+    case VerifyLevel::kStructure: return "structure";
+    case VerifyLevel::kPayload: return "payload";
+    case VerifyLevel::kValues: break;
+  }
+  return "values";
+}
 
 std::string_view Name(Severity severity) {
   switch (severity) {

@@ -33,16 +33,6 @@ struct Pair {
   const ContentEntry* b;
 };
 
-// The index of element number `number` of a row-major tensor.
-Dims Unravel(DimsView shape, uint64_t number) {
-  Dims index(shape.size());
-  for (size_t d = shape.size(); d-- > 0;) {
-    index[d] = number % shape[d];
-    number /= shape[d];
-  }
-  return index;
-}
-
 std::string ValueText(const Object& object) {
   return pickle::Print(object.value->document.root(), {.max_bytes = kMostOfAValue});
 }

@@ -16,6 +16,7 @@
 #include "ops/detect.h"
 #include "ops/select.h"
 #include "ops/selected_source.h"
+#include "plugin/math.h"
 
 namespace dcpctl {
 namespace ops {
@@ -153,10 +154,13 @@ Result<Finding> ToFinding(const Error& error, const std::filesystem::path& root,
 
 Result<VerifyReport> Verify(io::FileSystem& files, const std::filesystem::path& path, const VerifyOptions& options) {
   DCPCTL_TRY(CheckManifestTarget(files, path, options));
+  // Known before everything is read.
+  if (options.level == VerifyLevel::kValues) DCPCTL_TRY(plugin::OpenTensorMath(options.run.plugins, "--values"));
   Announce(options.run, "survey");
   DCPCTL_ASSIGN(Verified verified, Look(files, path, options));
   Catalog& catalog = verified.catalog;
   catalog.root = path;
+  DCPCTL_TRY(VerifyValues(files, options, verified));
   SoftenUnsupported(catalog.findings);
   DropFindingsOfOthers(verified);
   if (MayBeMoving(catalog.findings)) std::this_thread::sleep_for(std::chrono::milliseconds(options.settle_ms));

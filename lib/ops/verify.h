@@ -45,6 +45,8 @@ Result<std::vector<bool>> SelectedEntries(const Catalog& catalog, const Selectio
 // Reads what is selected, and `loose`, and counts it.
 Result<void> VerifyPayloads(io::FileSystem& files, std::span<const check::LooseRecord> loose,
                             const VerifyOptions& options, Verified& verified);
+// Looks for NaN and infinities in what is selected, where that was asked for.
+Result<void> VerifyValues(io::FileSystem& files, const VerifyOptions& options, Verified& verified);
 // The error of a survey as a finding, where it is about the input; otherwise the error again.
 Result<Finding> ToFinding(const Error& error, const std::filesystem::path& root, Format format);
 

@@ -39,7 +39,7 @@ class DcpVerifier {
   }
 
  private:
-  [[nodiscard]] bool Payload() const { return options_.level == VerifyLevel::kPayload; }
+  [[nodiscard]] bool Payload() const { return options_.level != VerifyLevel::kStructure; }
 
   Result<Catalog> Survey() {
     SurveyOptions survey{.depth = SurveyDepth::kMetadata,

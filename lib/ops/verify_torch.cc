@@ -70,7 +70,7 @@ class TorchVerifier {
   }
 
  private:
-  [[nodiscard]] bool Payload() const { return options_.level == VerifyLevel::kPayload; }
+  [[nodiscard]] bool Payload() const { return options_.level != VerifyLevel::kStructure; }
 
   SurveyOptions MakeSurveyOptions() {
     return SurveyOptions{.depth = SurveyDepth::kExtents,

@@ -155,6 +155,8 @@ Json TotalsJson(const VerifyTotals& totals) {
           {"checked_storages", totals.checked_storages},
           {"checked_bytes", totals.checked_bytes},
           {"unknown_checksums", totals.unknown_checksums},
+          {"scanned_tensors", totals.scanned_tensors},
+          {"scanned_elements", totals.scanned_elements},
           {"errors", totals.errors},
           {"warnings", totals.warnings},
           {"notes", totals.notes}};

@@ -35,6 +35,10 @@ std::string RenderLooked(const VerifyReport& report) {
   out +=
       "looked at: headers and " + Plural(totals.checked_storages, "storage") + ", " + FormatBytes(totals.checked_bytes);
   if (totals.unknown_checksums > 0) out += ", " + text::FormatCount(totals.unknown_checksums) + " without a checksum";
+  if (report.level == VerifyLevel::kValues) {
+    out += "; for NaN and infinities: " + Plural(totals.scanned_elements, "element") + " of " +
+           Plural(totals.scanned_tensors, "tensor");
+  }
   return out + "\n";
 }
 

@@ -30,7 +30,7 @@ void Collect(const std::string& text, const std::regex& pattern, Ids& ids) {
 // Ids are whole literals. Modules of PyTorch look the same but have no hyphen.
 Ids IdsOfTheProgram() {
   const std::regex literal(
-      "\"((?:(?:compare|convert|dcp|file|keys|manifest|object|payload|repair|reshard|zip)\\.[a-z-]+)|torch\\.(?:"
+      "\"((?:(?:compare|convert|dcp|file|keys|manifest|object|payload|repair|reshard|values|zip)\\.[a-z-]+)|torch\\.(?:"
       "truncated|[a-z]+-[a-z-]+))\"");
   Ids ids;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(DCPCTL_SOURCE_DIR) / "lib")) {

@@ -1,4 +1,4 @@
-"""inspect --stats finds what PyTorch does.
+"""inspect --stats finds what PyTorch does, and verify --values what is NaN.
 
 Minimum, maximum and counts are exactly PyTorch's, and mean and deviation true
 to 1e-12, which torch.std in float64 is not for a million elements, for tensors
@@ -134,6 +134,7 @@ class StatsTest:
         self.report.check("torch_to_dcp", done.status == 0, done.summary())
         self.report.check("the layout does not show in the numbers",
                           self.stats(dcp) == self.stats(path))
+        self.check_values(path)
 
     def stats(self, path, *options):
         done = harness.run(self.dcpctl, "inspect", path, "--stats", "--json",
@@ -174,6 +175,23 @@ class StatsTest:
                 if not value.is_complex() and value.dtype in
                 FLOATS + INTEGERS + FLOAT8 + [torch.bool]}
         self.compare_all(name, folder, real)
+
+    def check_values(self, path):
+        done = harness.run(self.dcpctl, "verify", path, "--values", "--json")
+        self.report.check("verify --values ends with 1", done.status == 1,
+                          done.summary())
+        found = sorted((f["id"], f["key"], f["message"])
+                       for f in json.loads(done.out)["findings"]
+                       if f["severity"] == "error")
+        self.report.check("verify --values", found == [
+            ("values.inf", "inf",
+             "1 of 3 elements is infinite, the first at [1]"),
+            ("values.inf", "nan",
+             "3 of 200000 elements are infinite, the first at [0, 5]"),
+            ("values.nan", "nan",
+             "2 of 200000 elements are NaN, the first at [155, 277]"),
+            ("values.nan", "nan half",
+             "1 of 2 elements is NaN, the first at [1]")], found)
 
 
 def main():

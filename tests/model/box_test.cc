@@ -92,6 +92,13 @@ TEST(RowMajorStrides, CountElements) {
   EXPECT_EQ(RowMajorStrides(Dims{2, 0, 4}), (Dims{4, 4, 1}));
 }
 
+TEST(Unravel, CountsInRowMajorOrder) {
+  EXPECT_EQ(Unravel(Dims{2, 3, 4}, 0), (Dims{0, 0, 0}));
+  EXPECT_EQ(Unravel(Dims{2, 3, 4}, 23), (Dims{1, 2, 3}));
+  EXPECT_EQ(Unravel(Dims{2, 3, 4}, 13), (Dims{1, 0, 1}));
+  EXPECT_EQ(Unravel(Dims{}, 0), Dims{});
+}
+
 TEST(IsRowMajor, LooksAtEachStrideThatMatters) {
   EXPECT_TRUE(IsRowMajor(Dims{2, 3}, Dims{3, 1}));
   EXPECT_FALSE(IsRowMajor(Dims{2, 3}, Dims{1, 2}));
