@@ -12,12 +12,22 @@ const char* const kGlobalHelp =
     "compare objects that name MODULE.NAME\n"
     "Names such as os.system are refused by default, though nothing is run here. May be given again.";
 
+const char* const kRtolHelp =
+    "let floating-point numbers differ by R times the second\n"
+    "The same are then a and b with |a - b| <= A + R |b|, as in torch.allclose, computed in float64; for complex "
+    "numbers "
+    "these are moduli. NaN and infinities, integers, bool and objects are compared as without. An option that is left "
+    "out is 0.";
+const char* const kAtolHelp = "let floating-point numbers differ by A\nSee --rtol.";
+
 class CompareCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddArgument(app, "A", a_, "DCP directory or torch.save file");
     AddArgument(app, "B", b_, "DCP directory or torch.save file");
     AddList(app, "--allow-global", options_.allow_globals, "MODULE.NAME", kGlobalHelp)->group("Content");
+    AddTolerance(app, "--rtol", rtol_, "R", kRtolHelp)->group("Tolerance");
+    AddTolerance(app, "--atol", atol_, "A", kAtolHelp)->group("Tolerance");
     AddSelectionGroup(app, options_.selection);
     AddPrefixOptions(app, options_.selection);
     AddReadGroup(app, options_.run);
@@ -27,6 +37,7 @@ class CompareCommand final : public Command {
   Result<ExitStatus> Run(Console& console) override {
     options_.run.stop = console.stop();
     options_.run.observer = &console.observer();
+    if (rtol_ || atol_) options_.tolerance = {.relative = rtol_.value_or(0), .absolute = atol_.value_or(0)};
     auto result = Compare(a_, b_, options_);
     if (!result) return Fail(std::move(result).error());
     console.Say("");  // ends the line of progress
@@ -44,6 +55,8 @@ class CompareCommand final : public Command {
  private:
   std::string a_;
   std::string b_;
+  std::optional<double> rtol_;
+  std::optional<double> atol_;
   CompareOptions options_;
   ReportOptions report_;
 };

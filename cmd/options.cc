@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <functional>
 #include <stdexcept>
 
@@ -230,6 +231,19 @@ CLI::Option* AddDType(CLI::App& app, const std::string& names, std::optional<DTy
     dtype = found;
   };
   return AddValue(app, names, parse, "D", help);
+}
+
+CLI::Option* AddTolerance(CLI::App& app, const std::string& names, std::optional<double>& value,
+                          const std::string& value_name, const std::string& help) {
+  const auto parse = [names, &value](const std::string& typed) {
+    double number = 0;
+    const char* const end = typed.data() + typed.size();
+    const auto [stopped, failure] = std::from_chars(typed.data(), end, number);
+    if (typed.empty() || stopped != end || failure != std::errc() || !std::isfinite(number) || std::signbit(number))
+      throw Refusal(LastName(names) + " is " + Quote(typed) + ", expected a number such as 0.001 or 1e-5");
+    value = number;
+  };
+  return AddValue(app, names, parse, value_name, help);
 }
 
 CLI::Option* AddArgument(CLI::App& app, const std::string& name, std::string& value, const std::string& help) {

@@ -39,6 +39,9 @@ CLI::Option* AddOptionalNumber(CLI::App& app, const std::string& names, std::opt
 CLI::Option* AddDevice(CLI::App& app, const std::string& names, std::string& device, const std::string& help);
 // The name of a floating-point type.
 CLI::Option* AddDType(CLI::App& app, const std::string& names, std::optional<DType>& dtype, const std::string& help);
+// A number that is not negative: "1e-5".
+CLI::Option* AddTolerance(CLI::App& app, const std::string& names, std::optional<double>& value,
+                          const std::string& value_name, const std::string& help);
 // A required argument without a dash.
 CLI::Option* AddArgument(CLI::App& app, const std::string& name, std::string& value, const std::string& help);
 

@@ -15,19 +15,27 @@
 
 namespace dcpctl {
 
+// How far floating-point and complex numbers may be apart: |a - b| <= absolute + relative * |b|, as in torch.allclose.
+// Infinities and NaN are within no tolerance of what has other bits.
+struct Tolerance {
+  double relative = 0;
+  double absolute = 0;
+};
+
 struct CompareOptions {
   // `strip_prefix`, `rename` and `add_prefix` change the names of the first checkpoint, so that they become those of
   // the second; `select` and `exclude` are for both, by those names.
   Selection selection = {};
-  std::vector<std::string> allow_globals = {};  // "module.name", refused by default as attacks
-  RunOptions run = {};                          // of these `jobs`, `memory_bytes`, `stop`, `limits` and `observer`
+  std::vector<std::string> allow_globals = {};        // "module.name", refused by default as attacks
+  std::optional<Tolerance> tolerance = std::nullopt;  // nothing: all bits count
+  RunOptions run = {};  // of these `jobs`, `memory_bytes`, `stop`, `limits` and `observer`
 };
 
 enum class DifferenceKind : uint8_t {
   kKind,  // a tensor, and an object
   kDType,
   kShape,
-  kValues,  // elements with other bits
+  kValues,  // elements with other bits, and beyond the tolerance
   kObject,  // objects that are not the same data
 };
 [[nodiscard]] std::string_view Name(DifferenceKind kind);  // "kind", "dtype", "shape", "values", "object"
@@ -51,6 +59,7 @@ struct CompareTotals {
   uint64_t tensors = 0;  // that both have
   uint64_t objects = 0;
   uint64_t bytes = 0;  // of the tensors that were compared
+  uint64_t close = 0;  // of the tensors: not the same bit by bit, but within the tolerance
 };
 
 // Lists are sorted by key. None depends on threads, memory or layouts.
@@ -62,11 +71,12 @@ struct CompareReport {
   std::vector<std::string> only_in_b;
   std::vector<Difference> differ;
   CompareTotals totals;
+  std::optional<Tolerance> tolerance = std::nullopt;  // that was asked for
 };
 
-// Reads all of both, a tile at a time. Errors: kNotFound (also for a pattern that matches no key of either), kIo,
-// kCorrupt (damage and holes: nobody can say what would be there), kUnsupported, kLimit, kMismatch (a file changed, or
-// two names become one), kCancelled.
+// Reads all of both, a tile at a time. Errors: kUsage (a tolerance that is negative or not finite), kNotFound (also for
+// a pattern that matches no key of either), kIo, kCorrupt (damage and holes: nobody can say what would be there),
+// kUnsupported, kLimit, kMismatch (a file changed, or two names become one), kCancelled.
 [[nodiscard]] Result<CompareReport> Compare(const std::filesystem::path& a, const std::filesystem::path& b,
                                             const CompareOptions& options = {});
 

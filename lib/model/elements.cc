@@ -76,28 +76,47 @@ std::optional<DType> PartOf(DType dtype) {
   }
 }
 
-std::optional<Distance> DistanceOf(DType dtype, std::span<const std::byte> a, std::span<const std::byte> b) {
-  const auto finite = [](double distance) {
-    return std::isfinite(distance) ? std::optional<Distance>(distance) : std::nullopt;
-  };
+// |a - b| where it is a finite number, and |b| of the types that have a tolerance.
+struct Measured {
+  std::optional<Distance> distance = std::nullopt;
+  std::optional<double> magnitude = std::nullopt;
+};
+
+Measured MeasuredFloat(double distance, double magnitude) {
+  if (!std::isfinite(distance)) return {};
+  return {.distance = distance, .magnitude = magnitude};
+}
+
+Measured Measure(DType dtype, std::span<const std::byte> a, std::span<const std::byte> b) {
   if (const auto left = IntegerValue(dtype, a)) {
     const auto right = IntegerValue(dtype, b);
     const bool less = left->is_signed ? static_cast<int64_t>(left->bits) < static_cast<int64_t>(right->bits)
                                       : left->bits < right->bits;
-    return less ? right->bits - left->bits : left->bits - right->bits;  // modulo 2^64, which is exact here
+    return {.distance =
+                less ? right->bits - left->bits : left->bits - right->bits};  // modulo 2^64, which is exact here
   }
   if (const auto part = PartOf(dtype)) {
     const size_t half = a.size() / 2;
-    return finite(std::hypot(*FloatValue(*part, a) - *FloatValue(*part, b),
-                             *FloatValue(*part, a.subspan(half)) - *FloatValue(*part, b.subspan(half))));
+    const double real = *FloatValue(*part, b);
+    const double imaginary = *FloatValue(*part, b.subspan(half));
+    return MeasuredFloat(std::hypot(*FloatValue(*part, a) - real, *FloatValue(*part, a.subspan(half)) - imaginary),
+                         std::hypot(real, imaginary));
   }
   const auto left = FloatValue(dtype, a);
-  return left ? finite(std::abs(*left - *FloatValue(dtype, b))) : std::nullopt;
+  if (!left) return {};
+  const double right = *FloatValue(dtype, b);
+  return MeasuredFloat(std::abs(*left - right), std::abs(right));
+}
+
+bool IsClose(const Measured& measured, const Tolerance& tolerance) {
+  return measured.magnitude &&
+         std::get<double>(*measured.distance) <= tolerance.absolute + tolerance.relative * *measured.magnitude;
 }
 
 }  // namespace
 
 void ElementsDifference::Add(const ElementsDifference& other) {
+  close += other.close;
   if (other.count == 0) return;
   first = count == 0 ? other.first : std::min(first, other.first);
   count += other.count;
@@ -106,7 +125,8 @@ void ElementsDifference::Add(const ElementsDifference& other) {
 }
 
 std::optional<ElementsDifference> CompareElements(DType dtype, std::span<const std::byte> a,
-                                                  std::span<const std::byte> b) {
+                                                  std::span<const std::byte> b,
+                                                  const std::optional<Tolerance>& tolerance) {
   if (std::memcmp(a.data(), b.data(), a.size()) == 0) return std::nullopt;
   const uint64_t item = ItemBytes(dtype);
   ElementsDifference all;
@@ -114,8 +134,15 @@ std::optional<ElementsDifference> CompareElements(DType dtype, std::span<const s
     const auto left = a.subspan(i * item, item);
     const auto right = b.subspan(i * item, item);
     if (std::memcmp(left.data(), right.data(), item) == 0) continue;
-    const auto distance = DistanceOf(dtype, left, right);
-    all.Add({.first = i, .count = 1, .largest = distance, .without_distance = distance ? uint64_t{0} : uint64_t{1}});
+    const Measured found = Measure(dtype, left, right);
+    if (tolerance && IsClose(found, *tolerance)) {
+      ++all.close;
+      continue;
+    }
+    all.Add({.first = i,
+             .count = 1,
+             .largest = found.distance,
+             .without_distance = found.distance ? uint64_t{0} : uint64_t{1}});
   }
   return all;
 }

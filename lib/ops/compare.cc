@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,8 +41,8 @@ std::string ValueText(const Object& object) {
 
 class Comparer {
  public:
-  Comparer(io::FileSystem& files, const Content& a, const Content& b, const RunOptions& options)
-      : files_(files), a_(a), b_(b), options_(options) {}
+  Comparer(io::FileSystem& files, const Content& a, const Content& b, const CompareOptions& options)
+      : files_(files), a_(a), b_(b), tolerance_(options.tolerance), options_(options.run) {}
 
   Result<void> Run(CompareReport& report) {
     Match(report);
@@ -133,7 +135,7 @@ class Comparer {
                                  .observer = options_.observer};
     DCPCTL_TRY(engine::ScanPlans(scan, [&](uint32_t region, uint64_t begin, auto tiles) -> Result<void> {
       const DType dtype = TensorOf(a_, tensors_[region].a).dtype;
-      auto difference = CompareElements(dtype, tiles[0], tiles[1]);
+      auto difference = CompareElements(dtype, tiles[0], tiles[1], tolerance_);
       if (!difference) return {};
       difference->first += begin / ItemBytes(dtype);
       const std::lock_guard lock(mutex);
@@ -141,7 +143,11 @@ class Comparer {
       return {};
     }));
     for (size_t t = 0; t < found.size(); ++t) {
-      if (found[t].count > 0) report.differ.push_back(Describe(tensors_[t], found[t]));
+      if (found[t].count > 0) {
+        report.differ.push_back(Describe(tensors_[t], found[t]));
+      } else if (found[t].close > 0) {
+        ++report.totals.close;
+      }
     }
     return {};
   }
@@ -181,10 +187,17 @@ class Comparer {
   io::FileSystem& files_;
   const Content& a_;
   const Content& b_;
+  const std::optional<Tolerance>& tolerance_;
   const RunOptions& options_;
   std::vector<Pair> tensors_;  // of one dtype and shape
   std::vector<Pair> objects_;
 };
+
+Result<void> CheckTolerance(const std::optional<Tolerance>& tolerance) {
+  const auto is_bad = [](double value) { return !std::isfinite(value) || value < 0; };
+  if (!tolerance || (!is_bad(tolerance->relative) && !is_bad(tolerance->absolute))) return {};
+  return Fail(ErrorKind::kUsage, "a tolerance is negative or not finite");
+}
 
 Result<void> CheckFilter(const KeyFilter& filter, const Content& a, const Content& b) {
   std::vector<std::string> keys;
@@ -201,6 +214,7 @@ Result<void> CheckFilter(const KeyFilter& filter, const Content& a, const Conten
 
 Result<CompareReport> Compare(io::FileSystem& files, const std::filesystem::path& a, const std::filesystem::path& b,
                               const CompareOptions& options) {
+  DCPCTL_TRY(CheckTolerance(options.tolerance));
   Announce(options.run, "survey");
   KeyFilter filter(options.selection);
   ContentOptions content{.names = options.selection, .allow_globals = options.allow_globals, .run = options.run};
@@ -208,8 +222,9 @@ Result<CompareReport> Compare(io::FileSystem& files, const std::filesystem::path
   content.names = {};
   DCPCTL_ASSIGN(const Content right, OpenContent(files, b, content, filter));
   DCPCTL_TRY(CheckFilter(filter, left, right));
-  CompareReport report{.a = a, .b = b, .only_in_a = {}, .only_in_b = {}, .differ = {}, .totals = {}};
-  DCPCTL_TRY(Comparer(files, left, right, options.run).Run(report));
+  CompareReport report{
+      .a = a, .b = b, .only_in_a = {}, .only_in_b = {}, .differ = {}, .totals = {}, .tolerance = options.tolerance};
+  DCPCTL_TRY(Comparer(files, left, right, options).Run(report));
   return report;
 }
 

@@ -41,8 +41,10 @@ std::vector<std::string> Lines(const CompareReport& report, const TextStyle& sty
 std::string RenderVerdict(const CompareReport& report, const TextStyle& style) {
   const CompareTotals& totals = report.totals;
   if (report.equal) {
+    const std::string close =
+        totals.close == 0 ? "" : "; " + Plural(totals.close, "tensor") + " not bit for bit, but within the tolerance";
     return Paint("EQUAL:", Ink::kBold, style) + " " + Plural(totals.tensors, "tensor") + " and " +
-           Plural(totals.objects, "object") + ", " + text::FormatBytes(totals.bytes) + "\n";
+           Plural(totals.objects, "object") + ", " + text::FormatBytes(totals.bytes) + close + "\n";
   }
   std::string out = Paint("NOT EQUAL:", Ink::kRed, style) + " ";
   if (!report.only_in_a.empty()) out += text::FormatCount(report.only_in_a.size()) + " only in the first, ";

@@ -254,9 +254,14 @@ void WriteCompareJson(const CompareReport& report, std::ostream& out) {
   writer.Field("a", report.a.string());
   writer.Field("b", report.b.string());
   writer.Field("equal", report.equal);
-  writer.Field(
-      "totals",
-      {{"tensors", report.totals.tensors}, {"objects", report.totals.objects}, {"bytes", report.totals.bytes}});
+  Json totals = {
+      {"tensors", report.totals.tensors}, {"objects", report.totals.objects}, {"bytes", report.totals.bytes}};
+  if (report.tolerance) {
+    writer.Field("rtol", report.tolerance->relative);
+    writer.Field("atol", report.tolerance->absolute);
+    totals["close"] = report.totals.close;
+  }
+  writer.Field("totals", totals);
   WriteKeys("only_in_a", report.only_in_a, writer);
   WriteKeys("only_in_b", report.only_in_b, writer);
   writer.BeginList("differ");

@@ -3,11 +3,14 @@
 Every checkpoint of testdata/torch-* is equal to what PyTorch's own converter
 makes of it, and different from that file with some elements changed: dcpctl
 names the first of them, how many they are and the largest difference as
-PyTorch computes them. Digests of a manifest are those that Python computes.
+PyTorch computes them. With a tolerance, what differs is what torch.isclose
+does not find close, and two tensors are equal when torch.allclose says so.
+Digests of a manifest are those that Python computes.
 """
 import hashlib
 import json
 import logging
+import math
 import pathlib
 import random
 import sys
@@ -28,6 +31,8 @@ DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16,
           torch.bool, torch.complex64, torch.complex128,
           torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz,
           torch.float8_e5m2fnuz]
+TOLERANCES = [{"rtol": rtol, "atol": atol} for rtol, atol in (
+    (1e-5, 1e-8), (0.0, 1e-3), (1e-3, 0.0), (0.01, 0.01), (0.25, 0.0))]
 
 
 def random_tensor(generator, dtype):
@@ -52,10 +57,23 @@ def bits(tensor):
     return flat.view(torch.uint8).reshape(flat.numel(), -1)
 
 
-def expected_difference(a, b):
+def wide(tensor):
+    """Floating-point and complex numbers in a type that holds them all."""
+    return tensor.to(torch.complex128 if tensor.is_complex()
+                     else torch.float64)
+
+
+def has_tolerance(tensor):
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def expected_difference(a, b, tolerance=None):
     """What compare says of two tensors with other bits; None if there are
     none."""
-    rows = (bits(a) != bits(b)).any(dim=1).nonzero().reshape(-1)
+    differs = (bits(a) != bits(b)).any(dim=1)
+    if tolerance and has_tolerance(a):
+        differs &= ~torch.isclose(wide(a), wide(b), **tolerance).reshape(-1)
+    rows = differs.nonzero().reshape(-1)
     if rows.numel() == 0:
         return None
     first = rows[0].item()
@@ -63,9 +81,8 @@ def expected_difference(a, b):
     for size in reversed(a.shape):
         index.insert(0, first % size)
         first //= size
-    if a.dtype.is_complex or a.dtype.is_floating_point:
-        wide = torch.complex128 if a.dtype.is_complex else torch.float64
-        distance = (a.to(wide) - b.to(wide)).abs().reshape(-1)[rows]
+    if has_tolerance(a):
+        distance = (wide(a) - wide(b)).abs().reshape(-1)[rows]
         distance = distance[distance.isfinite()]
         largest = distance.max().item() if distance.numel() else None
     else:
@@ -124,10 +141,10 @@ class CompareTest:
                 if flat.dtype == torch.bool:
                     flat[at] = ~flat[at]
                 else:
-                    wide = flat.to(torch.complex128 if flat.dtype.is_complex
-                                   else torch.float64)
-                    wide[at] += change
-                    flat = wide.to(flat.dtype)
+                    changed = (wide(flat) if has_tolerance(flat)
+                               else flat.to(torch.float64))
+                    changed[at] += change
+                    flat = changed.to(flat.dtype)
             other[key] = flat.reshape(other[key].shape)
         a, b = self.folder / "a.pt", self.folder / "b.pt"
         torch.save(state, a)
@@ -160,6 +177,61 @@ class CompareTest:
                               result.status == (1 if expected else 0),
                               result.summary())
         self.check_digests(seed, state, a)
+
+    def check_tolerance(self, seed):
+        generator = torch.Generator().manual_seed(seed)
+        tolerance = TOLERANCES[seed]
+        specials = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan],
+                                dtype=torch.float64)
+        state, other = {}, {}
+        for dtype in DTYPES:
+            shape = (7, 50)
+            a = torch.randn(shape, dtype=torch.float64, generator=generator)
+            noise = torch.randn(shape, dtype=torch.float64,
+                                generator=generator)
+            b = a + a * noise * tolerance["rtol"] + noise * tolerance["atol"]
+            b[0, :5], a[1, :5] = specials, specials
+            a[2, :25], b[2, :25] = specials.repeat_interleave(5), specials.repeat(5)
+            if dtype.is_complex:
+                a, b = torch.complex(a, b), torch.complex(b, a)
+            key = str(dtype)
+            state[key], other[key] = a.to(dtype), b.to(dtype)
+            state[key + " near"] = state[key][3:]
+            other[key + " near"] = state[key][3:].clone()
+        for key in ("torch.float32 near", "torch.complex64 near",
+                    "torch.bfloat16 near"):
+            other[key] *= 1 + tolerance["rtol"] / 2
+            other[key] += tolerance["atol"] / 2
+        a, b = self.folder / "a.pt", self.folder / "b.pt"
+        torch.save(state, a)
+        torch.save(other, b)
+        expected, close = {}, 0
+        for key, value in state.items():
+            found = expected_difference(value, other[key], tolerance)
+            if found:
+                expected[key] = found
+            elif not torch.equal(bits(value), bits(other[key])):
+                close += 1
+            # Wherever PyTorch's own arithmetic is that of float64.
+            if value.dtype in (torch.float64, torch.complex128):
+                same = torch.equal(bits(value), bits(other[key]))
+                self.report.check(
+                    f"tolerance {seed} {key} as allclose",
+                    (found is None) == (same or torch.allclose(
+                        value, other[key], **tolerance)))
+        result = self.run("compare", a, b, "--json", "--rtol",
+                          tolerance["rtol"], "--atol", tolerance["atol"])
+        document = json.loads(result.out or "{}")
+        found = {d.pop("key"): d for d in document.get("differ", [])}
+        for one in found.values():
+            one.pop("what")
+            one.setdefault("max_abs_diff", None)
+        self.report.check(f"tolerance {seed} differences", found == expected,
+                          f"found {found}, expected {expected}, "
+                          f"{result.summary()}")
+        self.report.check(f"tolerance {seed} close tensors",
+                          document.get("totals", {}).get("close") == close
+                          and close > 0, document.get("totals"))
 
     def check_digests(self, seed, state, path):
         manifest = self.folder / "digests.json"
@@ -195,6 +267,8 @@ def main():
         if not arguments.only:
             for seed in range(arguments.count):
                 test.check_random(seed)
+            for seed in range(len(TOLERANCES)):
+                test.check_tolerance(seed)
     return report.finish()
 
 

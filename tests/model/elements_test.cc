@@ -77,6 +77,38 @@ TEST(Elements, OtherTypesHaveBitsOnly) {
   }
 }
 
+TEST(Elements, WithinATolerance) {
+  const auto a = Bytes<float>({1, 100, 0, -2, 5});
+  const auto b = Bytes<float>({1, 101, 1e-9F, 2, 5.5});
+  auto found = CompareElements(DType::kFloat32, a, b, Tolerance{.relative = 0.01, .absolute = 1e-8});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->close, 2U);
+  EXPECT_EQ(found->count, 2U);
+  EXPECT_EQ(found->first, 3U);
+  EXPECT_EQ(found->largest, Distance(4.0));
+  // The second one is what a tolerance is relative to.
+  found = CompareElements(DType::kFloat64, Bytes<double>({100, 110}), Bytes<double>({110, 100}), Tolerance{0.095, 0});
+  EXPECT_EQ(found->close, 1U);
+  EXPECT_EQ(found->first, 1U);
+  EXPECT_EQ(CompareElements(DType::kFloat64, Bytes<double>({2}), Bytes<double>({2.5}), Tolerance{0, 0.5})->close, 1U);
+  EXPECT_EQ(CompareElements(DType::kFloat32, Bytes<float>({0}), Bytes<float>({-0.0F}), Tolerance{})->close, 1U);
+  EXPECT_EQ(CompareElements(DType::kComplex64, Bytes<float>({3, 4}), Bytes<float>({0, 0}), Tolerance{1, 5})->count, 0U);
+  EXPECT_EQ(CompareElements(DType::kComplex64, Bytes<float>({3, 4}), Bytes<float>({0, 0}), Tolerance{1, 4})->count, 1U);
+}
+
+TEST(Elements, WhatIsNoNumberIsWithinNoTolerance) {
+  constexpr Tolerance kWide = {.relative = 1e300, .absolute = 1e300};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto found = CompareElements(DType::kFloat64, Bytes<double>({NAN, 1, kInfinity, -kInfinity, NAN, kInfinity}),
+                                     Bytes<double>({1, NAN, 1, kInfinity, NAN, kInfinity}), kWide);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->count, 4U);
+  EXPECT_EQ(found->without_distance, 4U);
+  EXPECT_EQ(CompareElements(DType::kInt32, Bytes<int32_t>({1}), Bytes<int32_t>({2}), kWide)->count, 1U);
+  EXPECT_EQ(CompareElements(DType::kBool, Bytes<uint8_t>({1}), Bytes<uint8_t>({0}), kWide)->count, 1U);
+  EXPECT_EQ(CompareElements(DType::kQInt8, Bytes<uint8_t>({1}), Bytes<uint8_t>({2}), kWide)->count, 1U);
+}
+
 // The extremes that PyTorch's finfo gives, and the patterns without a number.
 TEST(Elements, SmallFloats) {
   EXPECT_EQ(ValueOf(DType::kFloat8E4M3FN, 0x7e), 448);
@@ -96,16 +128,17 @@ TEST(Elements, SmallFloats) {
 }
 
 TEST(Elements, PartsJoinInAnyOrder) {
-  const ElementsDifference a{.first = 4, .count = 1, .largest = Distance(1.0), .without_distance = 0};
+  const ElementsDifference a{.first = 4, .count = 1, .largest = Distance(1.0), .without_distance = 0, .close = 3};
   const ElementsDifference b{.first = 2, .count = 2, .largest = std::nullopt, .without_distance = 2};
   for (const auto& order : {std::vector{a, b}, std::vector{b, a}}) {
     ElementsDifference sum;
     for (const ElementsDifference& part : order) sum.Add(part);
-    sum.Add({});
+    sum.Add({.close = 1});
     EXPECT_EQ(sum.first, 2U);
     EXPECT_EQ(sum.count, 3U);
     EXPECT_EQ(sum.largest, Distance(1.0));
     EXPECT_EQ(sum.without_distance, 2U);
+    EXPECT_EQ(sum.close, 4U);
   }
 }
 

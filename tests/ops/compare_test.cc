@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,36 @@ TEST_F(CompareSamples, TheFirstDifferenceIsTheSameForAnyThreadsAndMemory) {
       EXPECT_EQ(report.differ[0].first_index, (Dims{1750, 123}));
       EXPECT_EQ(report.differ[0].differing, 2U);
     }
+  }
+}
+
+TEST_F(CompareSamples, ToleranceIsForFloatingPointNumbers) {
+  SampleCheckpoint a;
+  SampleCheckpoint b;
+  a.AddTensor("near", {"near"}, {2, 3}, 8);
+  b.AddTensor("near", {"near"}, {2, 3}, 8.5);
+  a.AddTensor("same", {"same"}, {2, 3}, 8);
+  b.AddTensor("same", {"same"}, {2, 3}, 8);
+  // 0.5, 1 + 0.5, ...: the first two are further away than an eighth of them and a quarter.
+  a.AddTensor("partly", {"partly"}, {2, 3}, 0);
+  b.AddTensor("partly", {"partly"}, {2, 3}, 0.5);
+  a.AddInt("step", {"step"}, 100);
+  b.AddInt("step", {"step"}, 101);
+  Put(a, b);
+  CompareReport report = Run({.tolerance = Tolerance{.relative = 0.125, .absolute = 0.25}});
+  EXPECT_FALSE(report.equal);
+  EXPECT_THAT(Texts(report), ElementsAre("values partly", "object step"));
+  EXPECT_EQ(report.differ[0].differing, 2U);
+  EXPECT_EQ(report.totals.close, 1U);
+  report = Run({.selection = {.select = {"near", "same"}}, .tolerance = Tolerance{.absolute = 0.5}});
+  EXPECT_TRUE(report.equal);
+  EXPECT_EQ(report.totals.close, 1U);
+  report = Run({.selection = {.select = {"near"}}, .tolerance = Tolerance{.absolute = 0.49}});
+  EXPECT_FALSE(report.equal);
+  EXPECT_EQ(report.totals.close, 0U);
+  for (const double bad : {-1.0, HUGE_VAL, std::nan("")}) {
+    EXPECT_EQ(Fails({.tolerance = Tolerance{.relative = bad}}).kind(), ErrorKind::kUsage);
+    EXPECT_EQ(Fails({.tolerance = Tolerance{.absolute = bad}}).kind(), ErrorKind::kUsage);
   }
 }
 

@@ -53,6 +53,9 @@ TEST(CompareText, Equal) {
   report.equal = true;
   report.totals = {.tensors = 1, .objects = 0, .bytes = 2048};
   EXPECT_EQ(RenderCompare(report, {}), "EQUAL: 1 tensor and 0 objects, 2.0 KiB\n");
+  report.totals.close = 1;
+  EXPECT_EQ(RenderCompare(report, {}),
+            "EQUAL: 1 tensor and 0 objects, 2.0 KiB; 1 tensor not bit for bit, but within the tolerance\n");
 }
 
 TEST(CompareText, AScreenfulUnlessAllIsWanted) {
