@@ -3,9 +3,10 @@
 # saying so; safe to run again, and then needs no network.
 # usage: sh tests/run.sh [--no-oracle] [--long]
 #   --no-oracle  leave out the tests that compare with PyTorch itself
-#   --long       also run with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer (always so when
-#                CI=true), put 10,000 random state dicts through a round trip instead of 500, and read what we
-#                write with the PyTorch 1.13 of Debian 12
+#   --long       also run with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer, and the fuzzers (all
+#                of that always when CI=true), put 10,000 random state dicts through a round trip instead of 500, and
+#                read what we write with the PyTorch 1.13 of Debian 12. Each fuzzer runs for FUZZ_SECONDS: 600, and
+#                without --long 8
 # The last lines count what passed and failed; when the oracle tests are left out, their number is the last line.
 set -eu
 
@@ -32,8 +33,9 @@ for argument in "$@"; do
   esac
 done
 
+FUZZ_PACKAGES='clang libclang-rt-dev'
 # Plug-ins are built for what is there.
-TEST_PACKAGES='libgtest-dev libgmock-dev librapidcheck-dev mandoc shellcheck strace
+TEST_PACKAGES='python3 libgtest-dev libgmock-dev librapidcheck-dev mandoc shellcheck strace
   libtorch-dev libopenmpi-dev openmpi-bin libmpich-dev mpich'
 TORCH_VERSION=2.13.0
 VENV=build/oracle
@@ -242,6 +244,27 @@ build_oracle_plugin() {
     cmake --build build/oracle-plugin --target dcpctl_torch_plugin
 }
 
+# A fuzzer that finds nothing wrong counts as one test.
+run_fuzzers() {
+  seconds=${FUZZ_SECONDS:-600}
+  # The same inputs each time: what nobody changed does not fail.
+  if [ "$long" = no ]; then
+    seconds=${FUZZ_SECONDS:-8}
+    export FUZZ_SEED=1
+  fi
+  heading 'Build: fuzz'
+  # shellcheck disable=SC2086  # one word each
+  if ! install_packages $FUZZ_PACKAGES || ! configure_and_build fuzz -DDCPCTL_WERROR=OFF -- dcpctl_fuzzers; then
+    fail 'build of fuzz'
+    return 0
+  fi
+  heading "Fuzzers, for $seconds seconds each"
+  for target in tests/fuzz/corpus/*; do
+    target=$(basename "$target")
+    check "fuzzer $target" sh tests/fuzz/fuzz.sh build/fuzz "$seconds" "$target"
+  done
+}
+
 # As many as there are checkpoints that PyTorch would be asked about.
 count_oracle_tests() { find testdata -mindepth 2 -maxdepth 3 \( -name ckpt -o -path 'testdata/odd/*' -prune \) | wc -l; }
 
@@ -284,9 +307,10 @@ fi
 if [ "$CI" = true ] || [ "$long" = yes ]; then
   test_preset asan all
   test_preset tsan dcpctl_thread_tests -L threads
+  run_fuzzers
 else
   say ''
-  say 'The sanitizer builds are left out: use --long, or set CI=true.'
+  say 'The sanitizer builds and the fuzzers are left out: use --long, or set CI=true.'
 fi
 
 heading 'Totals'

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs every fuzzer for some seconds on top of the committed corpus, and says how many executions each had. What makes
 # one fail is copied to BUILD/fuzz/found; put it into tests/fuzz/corpus/TARGET with the change that mends it.
+# With FUZZ_SEED the inputs are the same ones each time.
 # usage: fuzz.sh BUILD SECONDS [TARGET...]
 set -eu
 
@@ -21,7 +22,7 @@ for target in "$@"; do
   new=$build/fuzz/new/$target
   mkdir -p "$new"
   # An input of a few KiB may take neither ten seconds nor this much at once, sanitizers included.
-  if ! "$build/fuzz/${target}_fuzz" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1500 \
+  if ! "$build/fuzz/${target}_fuzz" -seed="${FUZZ_SEED:-0}" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1500 \
     -malloc_limit_mb=256 -print_final_stats=1 -artifact_prefix="$found/$target-" "$new" "$corpus/$target" \
     > "$log" 2>&1; then
     failed=$((failed + 1))
