@@ -26,7 +26,7 @@ GROUPS = ("pickles", "zips", "paths", "metadata")
 MOST_SECONDS = 1.0  # of processor time
 MOST_KIB = 100 << 10
 HANGS_AFTER = 60  # seconds; of sanitizers, too
-# Inputs of many MiB that are what they say, and these MiB: a second and 40 MiB for each, and no conversion, which has
+# Inputs of many MiB that are what they say, and these MiB: a second and 60 MiB for each, and no conversion, which has
 # a million entries to write.
 LARGE = {"metadata/million_empty_tensors": 16}
 # Also in every text for people: no C0 but newlines, no DEL, no C1.
@@ -76,7 +76,7 @@ class Run:
             yield f"prints the control character {found.group()!r}"
         if not unlimited and self.seconds > MOST_SECONDS * size:
             yield f"takes {self.seconds:.2f} s"
-        if not unlimited and self.kib > max(MOST_KIB, size * 40 << 10):
+        if not unlimited and self.kib > max(MOST_KIB, size * 60 << 10):
             yield f"takes {self.kib >> 10} MiB"
 
 
