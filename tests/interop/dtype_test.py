@@ -18,9 +18,11 @@ import torch
 
 import harness
 
-TYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16,
-         torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz,
-         torch.float8_e5m2fnuz, torch.float8_e8m0fnu]
+# Those that this PyTorch has: float8_e8m0fnu came with 2.7.
+TYPES = [getattr(torch, name) for name in (
+    "float64", "float32", "float16", "bfloat16", "float8_e4m3fn",
+    "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu")
+    if hasattr(torch, name)]
 BITS = {8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.uint8}
 VECTOR = 64  # the plug-in's runs are multiples of it
 
