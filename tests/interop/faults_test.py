@@ -251,6 +251,56 @@ def object_pickle(b):
     return "dcp.record-damaged"
 
 
+def append(b, index, archive):
+    """Put an archive behind a data file, in the place of a record."""
+    path = b.file(index)
+    b.set_info(index, offset=path.stat().st_size, length=len(archive))
+    with open(path, "ab") as file:
+        file.write(archive)
+    b.save()
+
+
+def an_object(b):
+    return next(i for i in b.metadata.storage_data if i.offset is None)
+
+
+def object_that_calls(b):
+    archive = io.BytesIO()
+    torch.save(Evil(), archive)
+    append(b, an_object(b), archive.getvalue())
+    return "dcp.refused-name"
+
+
+def object_that_is_no_pickle(b):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("archive/data.pkl", b"\x80\x02nothing")
+        file.writestr("archive/version", b"3\n")
+    append(b, an_object(b), archive.getvalue())
+    return "dcp.record-damaged"
+
+
+def record_encrypted(b):
+    archive = io.BytesIO()
+    torch.save(torch.ones(3), archive)
+    data = bytearray(archive.getvalue())
+    for signature, place in ((b"PK\1\2", 8), (b"PK\3\4", 6)):
+        at = data.find(signature)
+        while at >= 0:
+            data[at + place] |= 1
+            at = data.find(signature, at + 4)
+    append(b, an_object(b), bytes(data))
+    return "dcp.record-unsupported"
+
+
+def record_of_zeros(b):
+    info = b.info()
+    data = bytearray(b.file().read_bytes())
+    data[info.offset:info.offset + info.length] = bytes(info.length)
+    b.file().write_bytes(data)
+    return "dcp.record-damaged"
+
+
 def local_header(b):
     place = b.record(b.index, "data/0")[2]
     b.patch(b.file(), place + 18, lambda byte: byte ^ 0xff)  # its size
@@ -275,11 +325,12 @@ FAULTS = [
     record_missing, record_unused, records_in_one_place, path_out_of_it,
     unknown_transform, bytes_behind, archive_behind, no_metadata, unfinished,
     unfinished_metadata_beside, metadata_cut, metadata_that_calls,
-    object_pickle, local_header, directory_of_the_archive, payload]
+    object_pickle, object_that_calls, object_that_is_no_pickle,
+    record_encrypted, record_of_zeros, local_header, directory_of_the_archive, payload]
 # Leftovers and saves that go on are told apart from damage, but not ignored.
 WARNINGS = {"dcp.file-unreferenced", "dcp.stray-bytes", "dcp.orphan-archive",
             "dcp.unfinished-metadata", "dcp.record-unused",
-            "dcp.transform-unknown"}
+            "dcp.transform-unknown", "dcp.record-unsupported"}
 
 
 def verify(arguments, path, *options):
@@ -292,13 +343,14 @@ def verify(arguments, path, *options):
 
 
 def check_faults(arguments, report, sound):
-    print(f"{len(FAULTS)} faults")
+    seen = set()
     for fault in FAULTS:
         with tempfile.TemporaryDirectory(dir=harness.scratch()) as folder:
             broken = Broken(sound, pathlib.Path(folder))
             expected = fault(broken)
             result, found = verify(arguments, broken.path)
             ids = sorted({f["id"] for f in found["findings"]})
+            seen.add(expected)
             report.check(f"{fault.__name__}: {expected}", expected in ids,
                          f"{ids} {result.summary()}")
             strict = harness.run(arguments.dcpctl, "verify", "--payload",
@@ -309,6 +361,7 @@ def check_faults(arguments, report, sound):
                 report.check(f"{fault.__name__}: status 1",
                              result.status == 1 and found["ok"] is False,
                              result.summary())
+    print(f"{len(FAULTS)} faults with {len(seen)} names")
 
 
 def check_flips(arguments, report, sound, count):
