@@ -5,7 +5,6 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "base/nearest.h"
 #include "base/quote.h"
 #include "base/result.h"
+#include "ops/parse_json.h"
 
 namespace dcpctl::ops {
 namespace {
@@ -20,7 +20,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "dcpctl.layout/1";
-constexpr size_t kMaxDepth = 16;
 
 // Where in the document.
 std::string Child(const std::string& pointer, std::string_view name) {
@@ -41,60 +40,6 @@ Error Corrupt(const std::string& pointer, const std::string& message) {
 // An error about options, which here are the contents of a file.
 Error FromOption(const std::string& pointer, const Error& error) {
   return Corrupt(pointer, error.Text()).Advise(error.advice());
-}
-
-// Looks for what a document tree does not show any more: the place of a syntax error, members that are there
-// twice, and nesting without end. Stops at the first.
-class Screener final : public nlohmann::json_sax<Json> {
- public:
-  explicit Screener(std::string file) : file_(std::move(file)) {}
-
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(size_t) override { return Enter(); }
-  bool start_array(size_t) override { return Enter(); }
-  bool end_object() override { return Leave(); }
-  bool end_array() override { return Leave(); }
-  bool key(string_t& name) override {
-    if (members_.back().insert(name).second) return true;
-    error_ = Error(ErrorKind::kCorrupt, "member " + Quote(name) + " is there twice, expected once");
-    return false;
-  }
-  bool parse_error(size_t position, const std::string& last, const nlohmann::detail::exception&) override {
-    error_ = Error(ErrorKind::kCorrupt, {.file = file_, .offset = position == 0 ? 0 : position - 1},
-                   "JSON that cannot be read, at " + Quote(last, 40) + ", expected a layout");
-    return false;
-  }
-
-  std::optional<Error> error() && { return std::move(error_); }
-
- private:
-  bool Enter() {
-    members_.emplace_back();
-    if (members_.size() <= kMaxDepth) return true;
-    error_ = Error(ErrorKind::kCorrupt, "JSON nested deeper than " + std::to_string(kMaxDepth) + ", expected a layout");
-    return false;
-  }
-  bool Leave() {
-    members_.pop_back();
-    return true;
-  }
-
-  std::string file_;
-  std::vector<std::set<std::string>> members_;  // of the containers around
-  std::optional<Error> error_;
-};
-
-Result<Json> ParseJson(std::string_view text, const std::string& file) {
-  Screener screener(file);
-  Json::sax_parse(text, &screener);
-  if (std::optional<Error> error = std::move(screener).error()) return Fail(*std::move(error));
-  return Json::parse(text, nullptr, false);
 }
 
 // What a value is, for messages.
@@ -205,7 +150,7 @@ Result<MeshLayout> ReadLayoutFile(const ByteSource& file, const Limits& limits) 
                 std::to_string(file.size()) + " bytes, expected a layout of " + std::to_string(limits.layout_bytes) +
                     " at most");
   DCPCTL_ASSIGN(const std::vector<std::byte> bytes, ReadRange(file, 0, file.size()));
-  auto json = ParseJson({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.name());
+  auto json = ParseJson({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.name(), "a layout");
   if (!json) return Fail(std::move(json).error().At({.file = file.name()}));
   auto layout = ReadLayout(*json, file.name(), limits);
   if (!layout) return Fail(std::move(layout).error().At({.file = file.name()}));

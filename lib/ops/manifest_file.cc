@@ -6,6 +6,7 @@
 
 #include "base/quote.h"
 #include "base/result.h"
+#include "ops/parse_json.h"
 
 namespace dcpctl::ops {
 namespace {
@@ -138,8 +139,10 @@ Result<Manifest> ParseManifest(std::string_view text, const std::string& file) {
   const auto fail = [&](std::string message) {
     return Fail(Error(ErrorKind::kCorrupt, Place{.file = file}, std::move(message)));
   };
-  const Json document = Json::parse(text, nullptr, false);
-  if (document.is_discarded() || !document.is_object()) return fail("this is no JSON object, expected a manifest");
+  auto parsed = ParseJson(text, file, "a manifest");
+  if (!parsed) return Fail(std::move(parsed).error().At({.file = file}));
+  const Json& document = *parsed;
+  if (!document.is_object()) return fail("this is no JSON object, expected a manifest");
   const auto schema = document.find("schema");
   if (schema == document.end() || *schema != kSchema)
     return fail("schema is " + (schema == document.end() ? "missing" : Escape(Dump(*schema))) + ", expected \"" +
@@ -152,7 +155,9 @@ Result<Manifest> ParseManifest(std::string_view text, const std::string& file) {
                 " of what is in it: it was changed after it was written");
   }
   Manifest manifest;
-  manifest.format = document.value("format", "");
+  Members members(document);
+  manifest.format = members.Text("format");
+  if (!members.ok()) return fail("format is no text, expected one");
   if (!ReadList<ManifestEntry>(document, "entries", ReadEntry, manifest.entries) ||
       !ReadList<ManifestFile>(document, "files", ReadFile, manifest.files))
     return fail("an entry or file is not as a manifest lists them");

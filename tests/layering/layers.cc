@@ -45,7 +45,8 @@ const std::vector<std::pair<std::string_view, Names>> kForeign = {
     {"openssl/", {"base"}},
     {"zlib.h", {"base"}},
     {"zstd", {"base"}},
-    {"nlohmann/", {"safetensors", "report", "lib/ops/layout_file.cc", "lib/ops/manifest_file.cc"}},
+    {"nlohmann/",
+     {"safetensors", "report", "lib/ops/layout_file.cc", "lib/ops/manifest_file.cc", "lib/ops/parse_json.h"}},
     {"CLI/", {"cmd"}},
     {"spdlog/", {"cmd"}},
 };

@@ -187,5 +187,22 @@ TEST(ManifestFile, IsReadBack) {
   EXPECT_FALSE(read.entries[1].is_tensor);
 }
 
+// Read by others than who wrote it: whoever made this can make a digest, too.
+TEST(ManifestFile, IsRefusedForWhatNoManifestHas) {
+  const auto parse = [](const std::string& members) {
+    const auto with = [&](const std::string& digest) {
+      return "{\"schema\":\"dcpctl.manifest/1\"," + members + ",\"manifest_sha256\":\"" + digest + "\"}";
+    };
+    return ParseManifest(with(ToHex(Sha256Of("{\"schema\":\"dcpctl.manifest/1\"," + members + "}"))), "m.json");
+  };
+  EXPECT_TRUE(parse(R"("format":"dcp","entries":[],"files":[])"));
+  EXPECT_THAT(ErrorOf(parse(R"("format":5,"entries":[],"files":[])")).ToString(), HasSubstr("m.json: error: format"));
+  EXPECT_EQ(ErrorOf(parse(R"("format":"dcp","entries":[5],"files":[])")).kind(), ErrorKind::kCorrupt);
+  const std::string deep = "\"a\":" + std::string(200'000, '[') + std::string(200'000, ']');
+  EXPECT_THAT(ErrorOf(parse(deep)).ToString(), HasSubstr("m.json: error: JSON nested deeper than 16"));
+  EXPECT_THAT(ErrorOf(parse(R"("format":"dcp","format":"dcp","entries":[],"files":[])")).ToString(),
+              HasSubstr("is there twice"));
+}
+
 }  // namespace
 }  // namespace dcpctl::ops
