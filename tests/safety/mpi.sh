@@ -5,6 +5,7 @@
 # usage: mpi.sh PROGRAM MAKE_CHECKPOINT
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
 program=$1
 make_checkpoint=$2
 work=$(mktemp -d)
@@ -22,40 +23,12 @@ export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base
 
 MOST_SECONDS=60 # that an end may take
 
-passed=0
-failed=0
-skipped=0
-
-check() { # check NAME COMMAND...
-  name=$1
-  shift
-  if "$@"; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    echo "FAILED $library: $name"
-    find . -path ./ckpt -prune -o -path './alone*' -prune -o -ls | sed 's/^/  /'
-    sed 's/^/  /' err
-  fi
-}
-
-# Counted as the tests of a GoogleTest program are, for whoever asked for that.
-finish() {
-  echo "$passed passed, $failed failed, $skipped skipped"
-  case ${GTEST_OUTPUT:-} in
-    xml:*/)
-      {
-        echo "<testsuites tests=\"$((passed + failed + skipped))\" failures=\"$failed\" errors=\"0\">"
-        i=0
-        while [ $i -lt $skipped ]; do
-          echo '<testcase name="mpi" result="skipped" />'
-          i=$((i + 1))
-        done
-        echo '</testsuites>'
-      } > "${GTEST_OUTPUT#xml:}mpi_test.xml"
-      ;;
-  esac
-  [ "$failed" -eq 0 ]
+suite=mpi
+# shellcheck source=tests/safety/checks.sh
+. "$here/checks.sh"
+show_files() {
+  echo "with $library:"
+  find . -path ./ckpt -prune -o -path './alone*' -prune -o -ls
 }
 
 digests() { (cd "$1" && find . -type f ! -path './ckpt/*' -exec sha256sum {} + | sort -k 2); }

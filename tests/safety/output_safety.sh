@@ -5,6 +5,7 @@
 # usage: output_safety.sh PROGRAM MAKE_CHECKPOINT
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
 program=$1
 make_checkpoint=$2
 work=$(mktemp -d)
@@ -19,41 +20,10 @@ READ_CALLS='openat2 pread64 getdents64'
 READ_FAULTS='EIO EINTR'
 MOST_CALLS=40 # of one kind, and far more than there are
 
-passed=0
-failed=0
-skipped=0
-
-check() { # check NAME COMMAND...
-  name=$1
-  shift
-  if "$@"; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    echo "FAILED $name"
-    find out -ls | sed 's/^/  /'
-    sed 's/^/  /' err
-  fi
-}
-
-# Counted as the tests of a GoogleTest program are, for whoever asked for that.
-finish() {
-  echo "$passed passed, $failed failed, $skipped skipped"
-  case ${GTEST_OUTPUT:-} in
-    xml:*/)
-      {
-        echo "<testsuites tests=\"$((passed + failed + skipped))\" failures=\"$failed\" errors=\"0\">"
-        i=0
-        while [ $i -lt $skipped ]; do
-          echo '<testcase name="safety" result="skipped" />'
-          i=$((i + 1))
-        done
-        echo '</testsuites>'
-      } > "${GTEST_OUTPUT#xml:}safety_test.xml"
-      ;;
-  esac
-  [ "$failed" -eq 0 ]
-}
+suite=safety
+# shellcheck source=tests/safety/checks.sh
+. "$here/checks.sh"
+show_files() { find out -ls; }
 
 fingerprint() { (cd ckpt && sha256sum .metadata -- * && stat -c '%n %i %s %y %A' .metadata -- *); }
 
