@@ -10,7 +10,7 @@
 
 namespace dcpctl::ops {
 
-// Of a directory that is SourceKind::kUnfinished. Selections and keys do not apply: kUsage.
+// Of a directory that is SourceKind::kUnfinished. There are no keys to select by: kUnsupported.
 Result<InspectReport> InspectUnfinished(io::FileSystem& files, const std::filesystem::path& path,
                                         const Identity& identity, const InspectOptions& options);
 
