@@ -193,7 +193,7 @@ CLI::Option* AddOptionalNumber(CLI::App& app, const std::string& names, std::opt
     int number = 0;
     const char* const end = typed.data() + typed.size();
     const auto [stopped, failure] = std::from_chars(typed.data(), end, number);
-    if (typed.empty() || stopped != end || failure != std::errc() || number < least || number > most) {
+    if (stopped != end || failure != std::errc() || number < least || number > most) {
       throw Refusal(LastName(names) + " is " + Quote(typed) + ", expected a number from " + std::to_string(least) +
                     " to " + std::to_string(most));
     }
