@@ -14,11 +14,10 @@
 #include "engine/tile_filler.h"
 #include "io/file_cache.h"
 #include "plan/region.h"
+#include "plan/schedule.h"
 
 namespace dcpctl::engine {
 namespace {
-
-constexpr uint64_t kLeastScanMemory = uint64_t{4} << 20;
 
 // Elements from `first` on that are a box of the tensor and no more than `most`.
 uint64_t BoxAt(DimsView shape, uint64_t first, uint64_t most) {
@@ -37,9 +36,9 @@ struct Layout {
 };
 
 Result<Layout> LayoutFor(const Plan& plan, const BlockScanInput& input) {
-  if (input.memory_bytes < kLeastScanMemory) {
+  if (input.memory_bytes < kLeastMemory) {
     return Fail(ErrorKind::kLimit, "memory budget is " + std::to_string(input.memory_bytes) +
-                                       " bytes, expected at least " + std::to_string(kLeastScanMemory));
+                                       " bytes, expected at least " + std::to_string(kLeastMemory));
   }
   uint64_t item = 1;
   bool strided = false;

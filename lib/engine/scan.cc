@@ -19,8 +19,6 @@
 namespace dcpctl::engine {
 namespace {
 
-constexpr uint64_t kLeastMemory = uint64_t{4} << 20;  // of a plan: what a schedule asks for
-
 // One plan's way to its bytes.
 struct Source {
   Source(const Plan& plan, const ScanInput& input, uint64_t decoded_bytes)
