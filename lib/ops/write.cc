@@ -29,8 +29,6 @@ namespace {
 
 // Null for the processor.
 Result<std::unique_ptr<plugin::Device>> OpenDevice(const RunOptions& options) {
-  DCPCTL_TRY(plugin::CheckDeviceName(options.device));
-  if (!UsesDevice(options)) return nullptr;
   const uint64_t local_rank = options.mpi ? plugin::ReadLaunch().local_rank.value_or(0) : 0;
   return plugin::OpenDevice(options.plugins, options.device, local_rank);
 }

@@ -31,7 +31,6 @@ struct BoxCopyV1 {
 // done, in the order of the calls, when wait() has returned. Until then memory of the program that they were given must
 // stay as it is.
 struct CopyDeviceV1 {
-  uint32_t bytes = sizeof(CopyDeviceV1);  // of this table
   // Number `ordinal` of those that there are.
   int (*open)(uint64_t ordinal, void** device, ErrorTextV1* error) = nullptr;
   void (*close)(void* device) = nullptr;

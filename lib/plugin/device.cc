@@ -66,14 +66,9 @@ Result<std::unique_ptr<DeviceLane>> Device::OpenLane(uint64_t bytes) {
   return std::make_unique<DeviceLane>(table_, lane);
 }
 
-Result<void> CheckDeviceName(std::string_view name) {
-  if (name == kProcessor) return {};
-  DCPCTL_TRY(OrdinalOf(name));
-  return {};
-}
-
 Result<std::unique_ptr<Device>> OpenDevice(const std::filesystem::path& folder, std::string_view name,
                                            uint64_t local_rank) {
+  if (name == kProcessor) return nullptr;
   DCPCTL_ASSIGN(const std::optional<uint64_t> asked, OrdinalOf(name));
   DCPCTL_ASSIGN(
       const auto* table,

@@ -31,7 +31,6 @@ struct StatisticsV1 {
 
 // Functions that can fail return 0 when they did not.
 struct TensorMathV1 {
-  uint32_t bytes = sizeof(TensorMathV1);  // of this table
   // Whether the functions below take the type: not all versions of the library have all.
   int (*has_type)(const char* type) = nullptr;
   // As `Tensor.to` does: to the nearest value, to the even one of two.
