@@ -84,6 +84,7 @@ class UnionFileSystem final : public FileSystem {
     return file == nullptr || file->here ? here_.OpenRead(path) : Fetched(path, *file);
   }
   Result<std::unique_ptr<ReadFile>> OpenBeneath(const fs::path& root, std::string_view relative) override {
+    DCPCTL_TRY(CheckRelativeName(relative));
     const UnionFile* const file = Find(root / relative);
     return file == nullptr || file->here ? here_.OpenBeneath(root, relative) : Fetched(root / relative, *file);
   }

@@ -91,6 +91,8 @@ TEST_F(Union, AsksForWhatIsElsewhere) {
 
 TEST_F(Union, MissesWhatNobodySees) {
   EXPECT_EQ(ErrorOf(files_->OpenBeneath("/ckpt", "none")).kind(), ErrorKind::kNotFound);
+  // Names that are refused of a file here are of one elsewhere.
+  EXPECT_EQ(ErrorOf(files_->OpenBeneath("/ckpt", "a/../sub/b")).kind(), ErrorKind::kCorrupt);
   EXPECT_EQ(ErrorOf(files_->Stat("/ckpt/none")).kind(), ErrorKind::kNotFound);
 }
 
