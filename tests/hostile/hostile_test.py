@@ -23,7 +23,8 @@ from generate import CASES
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GROUPS = ("pickles", "zips", "paths", "metadata")
-MOST_SECONDS = 1.0  # of processor time
+MOST_SECONDS = 1.0  # of processor time, of the best of TRIES: other work on the machine takes its share of that, too
+TRIES = 3
 MOST_KIB = 100 << 10
 HANGS_AFTER = 60  # seconds; of sanitizers, too
 # Inputs of many MiB that are what they say, and these MiB: a second and 60 MiB for each, and no conversion, which has
@@ -80,6 +81,15 @@ class Run:
             yield f"takes {self.kib >> 10} MiB"
 
 
+def fastest(run, tries, size):
+    """The run, or one that stays below the limit where one of as many tries does. For runs that write nothing."""
+    for _ in range(1, tries):
+        if run.seconds <= MOST_SECONDS * size:
+            break
+        run = min(run, Run(*run.args), key=lambda some: some.seconds)
+    return run
+
+
 def listing(folder):
     found = set()
     for root, folders, files in os.walk(folder):
@@ -103,6 +113,8 @@ def observe(program, path, unlimited, size):
     for title, args, target in commands(program, path, size):
         before = listing(".")
         run = Run(*args)
+        if not target:
+            run = fastest(run, 1 if unlimited else TRIES, size)
         made = listing(".") - before
         if target and run.status == 0:
             made = {name for name in made if name != target and not name.startswith(target + "/")}

@@ -99,7 +99,7 @@ def file_is_empty(folder, path):
 @replaced
 def file_is_sparse_and_large(folder, path):
     with open(path, "wb") as file:
-        file.truncate(1 << 28)
+        file.truncate(1 << 26)
 
 
 @case("paths")
