@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/result.h"
-#include "engine/plugin_transport.h"
 #include "plugin/launcher.h"
 #include "plugin/loader.h"
+#include "ranks/plugin_transport.h"
 
 namespace dcpctl::ops {
 namespace {
@@ -25,7 +25,7 @@ std::string ChooseLibrary(const std::filesystem::path& folder, const plugin::Lau
 }
 
 // Processes that do not know of each other would each do all of the work, in the same place.
-Result<void> CheckSize(const engine::Crew& crew, const plugin::Launch& launch, const std::string& library) {
+Result<void> CheckSize(const ranks::Crew& crew, const plugin::Launch& launch, const std::string& library) {
   if (!launch.size || *launch.size == crew.size()) return {};
   return Fail(Error(ErrorKind::kMismatch, "the launcher started " + std::to_string(*launch.size) +
                                               " processes, and MPI (" + library + ") knows of " +
@@ -36,7 +36,7 @@ Result<void> CheckSize(const engine::Crew& crew, const plugin::Launch& launch, c
 
 }  // namespace
 
-Result<std::unique_ptr<engine::Crew>> JoinMpi(const RunOptions& options) {
+Result<std::unique_ptr<ranks::Crew>> JoinMpi(const RunOptions& options) {
   const plugin::Launch launch = plugin::ReadLaunch();
   const std::filesystem::path folder = plugin::PluginFolder(options.plugins);
   const std::string library = ChooseLibrary(folder, launch);
@@ -48,7 +48,7 @@ Result<std::unique_ptr<engine::Crew>> JoinMpi(const RunOptions& options) {
                    .file = file,
                    .purpose = "--mpi",
                    .advice = "install libopenmpi-dev or libmpich-dev, whichever mpirun belongs to, and build again"}));
-  DCPCTL_ASSIGN(auto crew, engine::Crew::Join(std::make_unique<engine::PluginTransport>(*table), options.stop));
+  DCPCTL_ASSIGN(auto crew, ranks::Crew::Join(std::make_unique<ranks::PluginTransport>(*table), options.stop));
   if (auto right = CheckSize(*crew, launch, library); !right) {
     (void)crew->Conclude(right).has_value();
     crew->Leave(kEndedByForce);

@@ -5,7 +5,7 @@
 
 #include "dcpctl/convert.h"
 #include "dcpctl/error.h"
-#include "engine/crew.h"
+#include "ranks/crew.h"
 
 namespace dcpctl::ops {
 
@@ -14,7 +14,7 @@ inline constexpr int kEndedByForce = 3;
 
 // Loads the plug-in for the library that the launcher speaks. kUnsupported without it; kMismatch when it finds others
 // than the launcher started.
-Result<std::unique_ptr<engine::Crew>> JoinMpi(const RunOptions& options);
+Result<std::unique_ptr<ranks::Crew>> JoinMpi(const RunOptions& options);
 
 // Whether this process tells of what goes wrong before they have all met: one on each node does.
 bool SpeaksBeforeMpi();

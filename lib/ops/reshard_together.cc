@@ -14,7 +14,6 @@
 #include "base/wire.h"
 #include "check/preflight.h"
 #include "dcpctl/version.h"
-#include "engine/file_exchange.h"
 #include "io/staged_directory.h"
 #include "io/union_file_system.h"
 #include "ops/reshard.h"
@@ -22,13 +21,14 @@
 #include "ops/write_compressed.h"
 #include "plan/share.h"
 #include "plan/wire.h"
+#include "ranks/file_exchange.h"
 
 namespace dcpctl::ops {
 namespace {
 
 class Together {
  public:
-  Together(engine::Crew& crew, io::FileSystem& files, const std::filesystem::path& source,
+  Together(ranks::Crew& crew, io::FileSystem& files, const std::filesystem::path& source,
            const std::filesystem::path& target, const ConvertOptions& options)
       : crew_(crew),
         files_(files),
@@ -223,7 +223,7 @@ class Together {
     return {};
   }
 
-  engine::Crew& crew_;
+  ranks::Crew& crew_;
   io::FileSystem& files_;
   io::FileSystem* sources_;  // files_, or all that processes see together
   const std::filesystem::path& source_;
@@ -233,7 +233,7 @@ class Together {
   DcpPlan planned_;               // of others than the leader the plan alone
   std::vector<unsigned> owners_;  // by output
   io::UnionListing listing_;
-  std::optional<engine::FileExchange> exchange_;
+  std::optional<ranks::FileExchange> exchange_;
   std::unique_ptr<io::FileSystem> joined_;
   std::optional<io::StagedDirectory> staged_;  // the leader's, and with an exchange one on each other disk
   std::filesystem::path staging_;
@@ -243,7 +243,7 @@ class Together {
 
 }  // namespace
 
-Result<ConvertReport> ReshardTogether(engine::Crew& crew, io::FileSystem& files, const std::filesystem::path& source,
+Result<ConvertReport> ReshardTogether(ranks::Crew& crew, io::FileSystem& files, const std::filesystem::path& source,
                                       const std::filesystem::path& target, const ConvertOptions& options) {
   return Together(crew, files, source, target, options).Run();
 }

@@ -15,12 +15,13 @@ using Names = std::set<std::string, std::less<>>;
 // A folder may include those on its right, and all that those may.
 const std::map<std::string, Names, std::less<>> kMayInclude = {
     {"cmd", {"ops", "report"}},
-    {"ops", {"check", "engine", "plan", "mesh", "dcp", "torch", "safetensors"}},
+    {"ops", {"check", "ranks", "engine", "plan", "mesh", "dcp", "torch", "safetensors"}},
     {"check", {"engine", "dcp", "torch", "safetensors"}},
     {"dcp", {"torch", "safetensors", "pickle", "model", "io"}},
     {"torch", {"pickle", "zip", "model", "io"}},
     {"safetensors", {"text", "model", "io"}},
     {"engine", {"plan", "plugin", "io"}},
+    {"ranks", {"plugin", "io"}},
     {"report", {"plan", "model", "text"}},
     {"plan", {"model"}},
     {"mesh", {"model"}},

@@ -52,7 +52,7 @@ class TogetherTest : public testing::Test {
     std::vector<std::jthread> threads;
     for (unsigned rank = 0; rank < size; ++rank) {
       threads.emplace_back([&, rank] {
-        const auto crew = Value(engine::Crew::Join(network_.at(size)->Endpoint(rank), {}, kTiming));
+        const auto crew = Value(ranks::Crew::Join(network_.at(size)->Endpoint(rank), {}, kTiming));
         io::FileSystem& files = own.contains(rank) ? *own[rank] : files_;
         const ConvertOptions& options = other_options_.contains(rank) ? other_options_.at(rank) : options_;
         ends[rank] = ReshardTogether(*crew, files, "/ckpt", "/out/new", options);

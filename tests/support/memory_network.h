@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/transport.h"
+#include "ranks/transport.h"
 
 namespace dcpctl::test {
 
@@ -18,7 +18,7 @@ class MemoryNetwork {
   explicit MemoryNetwork(unsigned size) : inboxes_(size) {}
 
   // Must not outlive the network.
-  std::unique_ptr<engine::Transport> Endpoint(unsigned rank) { return std::make_unique<End>(*this, rank); }
+  std::unique_ptr<ranks::Transport> Endpoint(unsigned rank) { return std::make_unique<End>(*this, rank); }
   // From now on nothing reaches it or comes from it.
   void Lose(unsigned rank) {
     const std::lock_guard lock(mutex_);
@@ -31,7 +31,7 @@ class MemoryNetwork {
   }
 
  private:
-  class End final : public engine::Transport {
+  class End final : public ranks::Transport {
    public:
     End(MemoryNetwork& network, unsigned rank) : network_(network), rank_(rank) {}
     Result<void> Open() override { return {}; }
@@ -43,11 +43,11 @@ class MemoryNetwork {
       network_.inboxes_[to].push_back({.from = rank_, .tag = tag, .bytes = std::move(bytes)});
       return {};
     }
-    Result<std::optional<engine::Message>> Poll() override {
+    Result<std::optional<ranks::Message>> Poll() override {
       const std::lock_guard lock(network_.mutex_);
       auto& inbox = network_.inboxes_[rank_];
-      if (inbox.empty()) return std::optional<engine::Message>();
-      std::optional<engine::Message> message = std::move(inbox.front());
+      if (inbox.empty()) return std::optional<ranks::Message>();
+      std::optional<ranks::Message> message = std::move(inbox.front());
       inbox.pop_front();
       return message;
     }
@@ -65,7 +65,7 @@ class MemoryNetwork {
   };
 
   std::mutex mutex_;  // guards all below
-  std::vector<std::deque<engine::Message>> inboxes_;
+  std::vector<std::deque<ranks::Message>> inboxes_;
   std::set<unsigned> lost_;
   int aborted_ = 0;
 };

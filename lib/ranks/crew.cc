@@ -1,4 +1,4 @@
-#include "engine/crew.h"
+#include "ranks/crew.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "base/wire.h"
 
-namespace dcpctl::engine {
+namespace dcpctl::ranks {
 namespace {
 
 // The first two are the courier's.
@@ -212,4 +212,4 @@ void Crew::Leave(int status) {
   courier_->Leave(all_there ? 0 : status);
 }
 
-}  // namespace dcpctl::engine
+}  // namespace dcpctl::ranks

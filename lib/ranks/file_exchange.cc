@@ -1,4 +1,4 @@
-#include "engine/file_exchange.h"
+#include "ranks/file_exchange.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -14,7 +14,7 @@
 #include "base/wire.h"
 #include "io/file_cache.h"
 
-namespace dcpctl::engine {
+namespace dcpctl::ranks {
 
 struct FetchRequest {
   unsigned from = 0;
@@ -189,4 +189,4 @@ Result<void> FileExchange::Fetch(unsigned owner, const std::string& name, uint64
   return {};
 }
 
-}  // namespace dcpctl::engine
+}  // namespace dcpctl::ranks

@@ -1,11 +1,11 @@
-#include "engine/courier.h"
+#include "ranks/courier.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "base/result.h"
 
-namespace dcpctl::engine {
+namespace dcpctl::ranks {
 namespace {
 
 constexpr int kBeatTag = 0;
@@ -251,4 +251,4 @@ void Courier::Leave(int status) {
     std::_Exit(status_ != 0 ? status_ : kGaveUp);
 }
 
-}  // namespace dcpctl::engine
+}  // namespace dcpctl::ranks

@@ -5,10 +5,10 @@
 #include <list>
 #include <string>
 
-#include "engine/transport.h"
 #include "plugin/comm.h"
+#include "ranks/transport.h"
 
-namespace dcpctl::engine {
+namespace dcpctl::ranks {
 
 class PluginTransport final : public Transport {
  public:
@@ -49,4 +49,4 @@ class PluginTransport final : public Transport {
   uint64_t unsent_ = 0;
 };
 
-}  // namespace dcpctl::engine
+}  // namespace dcpctl::ranks

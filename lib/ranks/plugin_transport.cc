@@ -1,11 +1,11 @@
-#include "engine/plugin_transport.h"
+#include "ranks/plugin_transport.h"
 
 #include <set>
 #include <utility>
 
 #include "base/result.h"
 
-namespace dcpctl::engine {
+namespace dcpctl::ranks {
 namespace {
 
 // Calls a function of the table.
@@ -85,4 +85,4 @@ Result<std::optional<Message>> PluginTransport::Poll() {
 
 Result<void> PluginTransport::Close() { return Call(table_.close); }
 
-}  // namespace dcpctl::engine
+}  // namespace dcpctl::ranks

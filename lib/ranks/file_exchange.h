@@ -9,11 +9,11 @@
 #include <thread>
 #include <vector>
 
-#include "engine/crew.h"
 #include "io/file_system.h"
 #include "io/union_file_system.h"
+#include "ranks/crew.h"
 
-namespace dcpctl::engine {
+namespace dcpctl::ranks {
 
 // Serves until it is destroyed, which must not be before the run is concluded. Takes up to 20 MiB for bytes under way.
 class FileExchange {
@@ -39,4 +39,4 @@ class FileExchange {
   std::jthread server_;
 };
 
-}  // namespace dcpctl::engine
+}  // namespace dcpctl::ranks

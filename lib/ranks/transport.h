@@ -7,7 +7,7 @@
 
 #include "dcpctl/error.h"
 
-namespace dcpctl::engine {
+namespace dcpctl::ranks {
 
 struct Message {
   unsigned from = 0;
@@ -37,4 +37,4 @@ class Transport {
   virtual void Abort(int status) = 0;
 };
 
-}  // namespace dcpctl::engine
+}  // namespace dcpctl::ranks

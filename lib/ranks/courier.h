@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "dcpctl/error.h"
-#include "engine/transport.h"
+#include "ranks/transport.h"
 
-namespace dcpctl::engine {
+namespace dcpctl::ranks {
 
 struct CourierTiming {
   std::chrono::milliseconds beat{5'000};      // how often each process says that it is there
@@ -99,4 +99,4 @@ class Courier {
   std::jthread thread_;  // last: uses all of the above
 };
 
-}  // namespace dcpctl::engine
+}  // namespace dcpctl::ranks

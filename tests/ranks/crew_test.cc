@@ -1,4 +1,4 @@
-#include "engine/crew.h"
+#include "ranks/crew.h"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@
 #include "support/memory_network.h"
 #include "support/result.h"
 
-namespace dcpctl::engine {
+namespace dcpctl::ranks {
 namespace {
 
 using namespace std::chrono_literals;
@@ -170,4 +170,4 @@ TEST(Courier, GivesEarlyMessagesToAHandler) {
 }
 
 }  // namespace
-}  // namespace dcpctl::engine
+}  // namespace dcpctl::ranks

@@ -1,4 +1,4 @@
-#include "engine/plugin_transport.h"
+#include "ranks/plugin_transport.h"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@
 
 #include "support/result.h"
 
-namespace dcpctl::engine {
+namespace dcpctl::ranks {
 namespace {
 
 using test::Value;
@@ -137,4 +137,4 @@ TEST_F(PluginTransportTest, TellsWhatTheLibrarySays) {
 }
 
 }  // namespace
-}  // namespace dcpctl::engine
+}  // namespace dcpctl::ranks

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "dcpctl/error.h"
-#include "engine/courier.h"
+#include "ranks/courier.h"
 
-namespace dcpctl::engine {
+namespace dcpctl::ranks {
 
 struct CrewTiming {
   CourierTiming courier = {};
@@ -84,4 +84,4 @@ class Crew {
   std::optional<std::stop_callback<std::function<void()>>> on_user_stop_;
 };
 
-}  // namespace dcpctl::engine
+}  // namespace dcpctl::ranks
