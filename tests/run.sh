@@ -43,7 +43,8 @@ failed=0
 skipped=0
 failures=
 
-heading() { printf '\n== %s\n' "$*"; }
+started=$(date +%s)
+heading() { printf '\n== %s  (after %d s)\n' "$*" $(($(date +%s) - started)); }
 
 fail() {
   failed=$((failed + 1))
@@ -214,18 +215,34 @@ sum_of() {
     END { print sum + 0 }' "$2"
 }
 
-# run_oracle_script SCRIPT [its own option...]
-run_oracle_script() {
-  log=build/$(basename "$1" .py).log
-  heading "Oracle test: $1"
-  status=0
-  "$oracle_python" "$@" --dcpctl build/release/bin/dcpctl --testdata testdata > "$log" 2>&1 || status=$?
+# Runs scripts that compare with PyTorch, as many at once as there are processors: each uses about one.
+# run_oracle_scripts SCRIPT... with the option that belongs to one behind it, in one word: 'SCRIPT --count 100'.
+run_oracle_scripts() {
+  # shellcheck disable=SC2016  # for the inner shell
+  printf '%s\0' "$@" | xargs -0 -n 1 -P "$(nproc)" sh -c '
+    log=build/$(basename "${2%% *}" .py)
+    rm -f "$log.status"
+    begun=$(date +%s)
+    status=0
+    "$1" $2 --dcpctl build/release/bin/dcpctl --testdata testdata > "$log.log" 2>&1 || status=$?
+    echo "$status $(($(date +%s) - begun))" > "$log.status"' sh "$oracle_python"
+  for script in "$@"; do report_oracle_script "${script%% *}"; done
+}
+
+# Adds what a script did to the totals, and says it.
+report_oracle_script() {
+  log=build/$(basename "$1" .py)
+  if ! read -r status seconds < "$log.status"; then
+    fail "$1 was not run"
+    return 0
+  fi
+  heading "Oracle test: $1, $seconds s"
   # Passed checks are many; the log has them.
-  grep -v '^ok ' "$log" || true
-  script_failed=$(sum_of failed "$log")
-  passed=$((passed + $(sum_of passed "$log")))
+  grep -v '^ok ' "$log.log" || true
+  script_failed=$(sum_of failed "$log.log")
+  passed=$((passed + $(sum_of passed "$log.log")))
   failed=$((failed + script_failed))
-  skipped=$((skipped + $(sum_of skipped "$log")))
+  skipped=$((skipped + $(sum_of skipped "$log.log")))
   if [ "$script_failed" -gt 0 ]; then
     failures="$failures
   $1 ($script_failed)"
@@ -277,17 +294,18 @@ find_oracle
 oracle_skipped=0
 if [ -n "$oracle_python" ]; then
   find_old_torch
-  for script in tests/interop/*_test.py; do
-    set -- "$script"
-    if [ "$long" = yes ] && [ "$script" = tests/interop/roundtrip_test.py ]; then set -- "$script" --count 10000; fi
-    if [ -f "$script" ]; then run_oracle_script "$@"; fi
-  done
+  set -- tests/interop/*_test.py
+  if [ "$long" = yes ]; then
+    # shellcheck disable=SC2046  # none of these paths has a space
+    set -- $(printf '%s\n' "$@" | grep -v /roundtrip_test) 'tests/interop/roundtrip_test.py --count 10000'
+  fi
+  run_oracle_scripts "$@"
   if build_oracle_plugin; then
     DCPCTL_PLUGIN_DIR=$root/build/oracle-plugin/lib/dcpctl
     export DCPCTL_PLUGIN_DIR
-    if [ "$long" = yes ]; then set -- --count 50000000; else set --; fi
-    run_oracle_script tests/interop/dtype_test.py "$@"
-    run_oracle_script tests/interop/stats_test.py --only made
+    count=
+    if [ "$long" = yes ]; then count=' --count 50000000'; fi
+    run_oracle_scripts "tests/interop/dtype_test.py$count" 'tests/interop/stats_test.py --only made'
     unset DCPCTL_PLUGIN_DIR
   else
     fail "build of the tensor plug-in on the oracle's LibTorch"
