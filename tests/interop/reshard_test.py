@@ -18,12 +18,12 @@ import typing
 import warnings
 
 import torch
-import torch.multiprocessing
 from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 
 import deep_compare
 import harness
+import processes
 import resharding
 from torch_to_dcp_test import TorchToDcpTest
 
@@ -130,7 +130,7 @@ class ReshardTest:
                  if self.only in (None, name)}
         if not pairs:
             return
-        self.spawn(resharding.save, SAVING_RANKS, self.work)
+        processes.spawn(resharding.save, SAVING_RANKS, self.work, self.work)
         for name, (source, arguments) in RESHARDED.items():
             self.reshard(name, self.source(source), self.work / name,
                          arguments)
@@ -142,15 +142,6 @@ class ReshardTest:
                 by_world.setdefault(world, []).append(one)
         for world, loads in by_world.items():
             self.load(world, loads)
-
-    def spawn(self, function, world, *arguments):
-        """Runs function(rank, world, meeting, ...) in as many processes."""
-        meeting = self.work / "meeting"
-        meeting.unlink(missing_ok=True)
-        # Of a server that has imported torch: each has not to do it again.
-        torch.multiprocessing.start_processes(
-            function, (world, meeting, *arguments), nprocs=world,
-            start_method="forkserver")
 
     def source(self, name):
         made = self.work / name
@@ -172,7 +163,7 @@ class ReshardTest:
 
     def load(self, world, loads):
         result = self.work / "found"
-        self.spawn(resharding.load, world, loads, result)
+        processes.spawn(resharding.load, world, self.work, loads, result)
         found = [load(f"{result}.{rank}") for rank in range(world)]
         for i, one in enumerate(loads):
             wrong = [f"rank {rank}: {problem}" for rank in range(world)
@@ -270,8 +261,7 @@ class ReshardTest:
 
 def main():
     arguments = harness.parse_arguments(__doc__.splitlines()[0])
-    torch.multiprocessing.get_context(
-        "forkserver").set_forkserver_preload(["resharding"])
+    processes.prepare()
     with tempfile.TemporaryDirectory(dir=harness.scratch()) as work:
         return ReshardTest(arguments, pathlib.Path(work)).run()
 

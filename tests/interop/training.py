@@ -124,7 +124,8 @@ class Training:
 def ranks(rank, world, meeting):
     """The process group; none when world is 0."""
     torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True)
+    # As use_deterministic_algorithms(True), which imports the compiler, too.
+    torch.set_deterministic_debug_mode("error")
     if world:
         dist.init_process_group("gloo", init_method=f"file://{meeting}",
                                 rank=rank, world_size=world)

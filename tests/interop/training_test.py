@@ -13,12 +13,12 @@ import tempfile
 import warnings
 
 import torch
-import torch.multiprocessing
 from torch.distributed.checkpoint.format_utils import (dcp_to_torch_save,
                                                        torch_save_to_dcp)
 
 import deep_compare
 import harness
+import processes
 import training
 
 warnings.filterwarnings("ignore")
@@ -52,20 +52,11 @@ class TrainingTest:
             self.compare(world, pairs)
         return self.report.finish()
 
-    def spawn(self, function, world, *arguments):
-        """Runs function(rank, world, meeting, ...) in as many processes."""
-        meeting = self.work / "meeting"
-        meeting.unlink(missing_ok=True)
-        # Of a server that has imported torch: each has not to do it again.
-        torch.multiprocessing.start_processes(
-            function, (world, meeting, *arguments), nprocs=max(world, 1),
-            start_method="forkserver")
-
     def checkpoints(self, world):
         """A and B; None if there is no B."""
         name = f"saved by {name_of(world)}"
         saved = self.work / f"{world}-a"
-        self.spawn(training.save, world, saved, STEPS_BEFORE)
+        processes.spawn(training.save, world, self.work, saved, STEPS_BEFORE)
         file, back = self.work / f"{world}.pt", self.work / f"{world}-b"
         for command in (["dcp_to_torch", saved, file],
                         ["torch_to_dcp", file, back]):
@@ -100,7 +91,8 @@ class TrainingTest:
         """Goes on from all checkpoints on as many ranks."""
         folders = [folder for pair in pairs.values() for folder in pair]
         result = self.work / "losses"
-        self.spawn(training.go_on, world, folders, STEPS_AFTER, result)
+        processes.spawn(training.go_on, world, self.work, folders,
+                        STEPS_AFTER, result)
         found = [load(f"{result}.{rank}") for rank in range(max(world, 1))]
         for i, saved_by in enumerate(pairs):
             ours = [of_rank[2 * i + 1] for of_rank in found]
@@ -124,8 +116,7 @@ class TrainingTest:
 
 def main():
     arguments = harness.parse_arguments(__doc__.splitlines()[0])
-    torch.multiprocessing.get_context(
-        "forkserver").set_forkserver_preload(["training"])
+    processes.prepare()
     with tempfile.TemporaryDirectory(dir=harness.scratch()) as work:
         return TrainingTest(arguments, pathlib.Path(work)).run()
 
