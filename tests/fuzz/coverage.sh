@@ -25,7 +25,7 @@ objects=
 for name in $tests; do
   LLVM_PROFILE_FILE=$build/profiles/$name.profraw $build/tests/"${name}_test" --gtest_brief=1 > /dev/null 2>&1 ||
     echo "${name}_test fails"
-  objects="$objects -object $build/tests/${name}_test"
+  objects="${objects:+$objects -object }$build/tests/${name}_test"
 done
 llvm-profdata merge -o $build/profiles/all $build/profiles/*.profraw
 
