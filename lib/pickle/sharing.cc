@@ -103,7 +103,9 @@ class Search {
     if (kind == Kind::kFrozenSet) Use(Helper::kFrozenSet);
     if (kind == Kind::kGlobal) {
       const std::string_view name = arena_.TextOf(arena_.NameOf(ref));
-      Use(Helper::kGetAttr, static_cast<size_t>(std::ranges::count(name, '.')));
+      // A dot in front parts nothing.
+      const size_t parts = name.empty() ? 0 : static_cast<size_t>(std::ranges::count(name.substr(1), '.'));
+      Use(Helper::kGetAttr, parts);
     }
     if (kind == Kind::kObject && arena_.ConstructOf(ref) == Construct::kNewObjEx) Use(Helper::kNewObjEx);
   }
