@@ -68,6 +68,9 @@ class FileSystem {
   // Files and directories. Without `replace` an existing `to` is kExists and stays; race-safe. Not durable before
   // SyncDirectory.
   virtual Result<void> Rename(const std::filesystem::path& from, const std::filesystem::path& to, bool replace) = 0;
+  // Each of two that exist takes the name of the other, at once. False where the file system cannot; nothing has
+  // changed then. Not durable before SyncDirectory.
+  virtual Result<bool> Exchange(const std::filesystem::path& a, const std::filesystem::path& b) = 0;
   virtual Result<void> RemoveFile(const std::filesystem::path& path) = 0;
   // Must be empty.
   virtual Result<void> RemoveDirectory(const std::filesystem::path& path) = 0;

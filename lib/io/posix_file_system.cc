@@ -54,6 +54,9 @@ class PosixFileSystem final : public FileSystem {
   Result<bool> MakeDirectory(const fs::path& path) override;
   Result<void> SyncDirectory(const fs::path& path) override;
   Result<void> Rename(const fs::path& from, const fs::path& to, bool replace) override;
+  Result<bool> Exchange(const fs::path& a, const fs::path& b) override {
+    return ExchangeNames(calls_, {AT_FDCWD, a.native()}, {AT_FDCWD, b.native()}, b.string());
+  }
   Result<void> RemoveFile(const fs::path& path) override { return Remove(path, 0); }
   Result<void> RemoveDirectory(const fs::path& path) override { return Remove(path, AT_REMOVEDIR); }
 

@@ -100,4 +100,11 @@ Result<void> RenameNew(const SystemCalls& calls, Name from, Name to, const std::
   return LinkNew(calls, from, to, ToFileInfo(source).id, place);
 }
 
+Result<bool> ExchangeNames(const SystemCalls& calls, Name a, Name b, const std::string& place) {
+  if (calls.RenameAt2(a.directory, a.name.c_str(), b.directory, b.name.c_str(), RENAME_EXCHANGE) == 0) return true;
+  const int err = errno;
+  if (err == EINVAL || err == ENOSYS) return false;
+  return Fail(ErrorFromErrno(err, "give it its final name", Place{place}));
+}
+
 }  // namespace dcpctl::io

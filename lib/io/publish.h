@@ -35,4 +35,7 @@ Result<void> RenameOver(const SystemCalls& calls, Name from, Name to, const std:
 // rename that refuses (NFS, some FUSE), a file is linked under its new name and a directory claims it with mkdir.
 Result<void> RenameNew(const SystemCalls& calls, Name from, Name to, const std::string& place);
 
+// Each takes the name of the other at once. False where the file system or the kernel cannot.
+Result<bool> ExchangeNames(const SystemCalls& calls, Name a, Name b, const std::string& place);
+
 }  // namespace dcpctl::io

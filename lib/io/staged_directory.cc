@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/quote.h"
 #include "base/result.h"
 #include "io/publish.h"
 
@@ -62,26 +63,34 @@ StagedDirectory::~StagedDirectory() {
   if (staged_) RemoveTree(*files_, path_);
 }
 
+Result<void> StagedDirectory::Replace() {
+  DCPCTL_ASSIGN(const bool exchanged, files_->Exchange(path_, target_));
+  if (exchanged) return {};
+  std::filesystem::path old = ParentOf(target_) / FreshName(target_.filename().string());
+  DCPCTL_TRY(files_->Rename(target_, old, false));
+  auto published = files_->Rename(path_, target_, false);
+  if (!published) {
+    (void)files_->Rename(old, target_, false).has_value();
+    return published;
+  }
+  path_ = std::move(old);
+  return {};
+}
+
 Result<void> StagedDirectory::Commit(bool replace) {
   DCPCTL_TRY(files_->SyncDirectory(path_));
   // Of what exists, this takes the place of an empty directory alone; the other says why nothing else will do.
   auto published = files_->Rename(path_, target_, true);
   if (!published) published = files_->Rename(path_, target_, false);
-  std::filesystem::path old;
-  if (!published && replace && published.error().kind() == ErrorKind::kExists) {
-    old = ParentOf(target_) / FreshName(target_.filename().string());
-    DCPCTL_TRY(files_->Rename(target_, old, false));
-    published = files_->Rename(path_, target_, false);
-    if (!published) {
-      (void)files_->Rename(old, target_, false).has_value();
-      return published;
-    }
-  }
+  const bool replaces = !published && replace && published.error().kind() == ErrorKind::kExists;
+  if (replaces) published = Replace();
   if (!published) return published;
   staged_ = false;
   auto synced = files_->SyncDirectory(ParentOf(target_));
-  if (!old.empty()) RemoveTree(*files_, old);
-  return synced;
+  if (!replaces) return synced;
+  if (!synced) return Fail(std::move(synced).error().In("what it replaced is now " + Quote(path_.string())));
+  RemoveTree(*files_, path_);
+  return {};
 }
 
 }  // namespace dcpctl::io

@@ -26,11 +26,15 @@ class StagedDirectory {
   // Where to put the files.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   // Gives the directory its name; its files must be synced. An existing empty directory is replaced. With
-  // `replace` so is a full one, which is moved aside first and then removed: between the two renames neither
-  // is there under the name. Without, it is kExists and stays.
+  // `replace` so is a full one, which changes names with this one and is then removed; where the file system cannot
+  // do that at once, there is neither under the name for a moment. Without, it is kExists and stays. When only the
+  // sync of the parent fails, both are there, and the error says where the old one is: nobody knows which of the two
+  // has the name on the disk.
   Result<void> Commit(bool replace);
 
  private:
+  // Puts it where a full directory is; path_ is then where that one went.
+  Result<void> Replace();
   StagedDirectory(FileSystem& files, std::filesystem::path target, std::filesystem::path path)
       : files_(&files), target_(std::move(target)), path_(std::move(path)) {}
 

@@ -100,6 +100,7 @@ class UnionFileSystem final : public FileSystem {
   Result<void> Rename(const fs::path& from, const fs::path& to, bool replace) override {
     return here_.Rename(from, to, replace);
   }
+  Result<bool> Exchange(const fs::path& a, const fs::path& b) override { return here_.Exchange(a, b); }
   Result<void> RemoveFile(const fs::path& path) override { return here_.RemoveFile(path); }
   Result<void> RemoveDirectory(const fs::path& path) override { return here_.RemoveDirectory(path); }
 

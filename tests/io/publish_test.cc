@@ -99,6 +99,24 @@ INSTANTIATE_TEST_SUITE_P(EachWay, PublishEachWay, testing::Values(0, EINVAL, ENO
   return way.param == 0 ? "RenameAt2" : way.param == EINVAL ? "LinkSinceNotSupported" : "LinkSinceMissing";
 });
 
+TEST_F(Publish, ExchangesNames) {
+  directory_.Put("a/file", "a");
+  directory_.Put("b/file", "b");
+  const std::string a = directory_ / "a";
+  const std::string b = directory_ / "b";
+  const auto exchange = [&] { return ExchangeNames(calls_, {AT_FDCWD, a}, {AT_FDCWD, b}, b); };
+  EXPECT_TRUE(Value(exchange()));
+  EXPECT_EQ(directory_.Contents("a/file"), "b");
+  EXPECT_EQ(directory_.Contents("b/file"), "a");
+  for (const int err : {EINVAL, ENOSYS}) {
+    calls_.FailCall("RenameAt2", err, calls_.Count("RenameAt2"));
+    EXPECT_FALSE(Value(exchange()));
+  }
+  calls_.FailCall("RenameAt2", EIO, calls_.Count("RenameAt2"));
+  EXPECT_EQ(ErrorOf(exchange()).kind(), ErrorKind::kIo);
+  EXPECT_EQ(directory_.Contents("b/file"), "a");
+}
+
 TEST_F(Publish, TakesALinkThatIsAlreadyOursForSuccess) {
   directory_.Put("from", "data");
   std::filesystem::create_hard_link(directory_ / "from", directory_ / "to");

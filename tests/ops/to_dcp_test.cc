@@ -402,7 +402,8 @@ TEST_P(ToDcpFaults, EveryFailedCallLeavesNothing) {  // R10
       const auto files = NewFiles();
       files->SetFaults({.fail_call = call, .fail_errno = code});
       const auto report = Convert(*files);
-      SCOPED_TRACE("call " + std::to_string(call) + ": " + files->calls().at(call));
+      const std::string failed = files->calls().at(call);
+      SCOPED_TRACE("call " + std::to_string(call) + ": " + failed);
       files->SetFaults({});
       const Files there = ResultOf(*files);
       if (report) {
@@ -411,6 +412,8 @@ TEST_P(ToDcpFaults, EveryFailedCallLeavesNothing) {  // R10
       }
       EXPECT_TRUE(there == Before() || there == complete_);
       EXPECT_FALSE(report.error().place().file.empty()) << report.error().ToString();
+      // Nobody knows which of the two has the name on the disk.
+      if (replaces() && failed == "sync directory /out") continue;
       EXPECT_EQ(Left(*files), there.empty() ? Names() : Names{"ckpt"});
     }
   }

@@ -1,8 +1,6 @@
 #include "support/memory_file_system.h"
 
 #include <algorithm>
-#include <random>
-#include <set>
 #include <stdexcept>
 
 #include "base/result.h"
@@ -63,17 +61,6 @@ void Walk(const Node& directory, const std::string& prefix, bool recursive, cons
     visit(prefix + name, *node);
     if (recursive) Walk(*node, prefix + name + "/", recursive, visit);
   }
-}
-
-void CrashNode(Node& node, std::set<const Node*>& seen, const std::function<bool()>& keeps) {
-  if (!seen.insert(&node).second) return;
-  if (keeps()) {
-    node.synced_bytes = node.bytes;
-    node.synced_entries = node.entries;
-  }
-  node.bytes = node.synced_bytes;
-  node.entries = node.synced_entries;
-  for (const auto& [name, child] : node.entries) CrashNode(*child, seen, keeps);
 }
 
 }  // namespace
@@ -137,9 +124,7 @@ std::vector<std::string> MemoryFileSystem::calls() {
 
 void MemoryFileSystem::Crash(std::optional<uint32_t> seed) {
   const Lock lock(state_->mutex);
-  std::mt19937 random(seed.value_or(0));
-  std::set<const Node*> seen;
-  CrashNode(*state_->root, seen, [&] { return seed && (random() & 1) != 0; });
+  state_->LosePower(seed);
   state_->faults = {};
   state_->calls.clear();
 }
@@ -203,7 +188,7 @@ Result<std::unique_ptr<io::WriteFile>> MemoryFileSystem::CreateTemp(const fs::pa
   DCPCTL_ASSIGN(auto directory, FindDirectory(*state_, target.parent_path(), "open"));
   auto node = state_->NewNode(FileType::kRegular);
   std::string name = "." + stem + "." + std::to_string(100'000 + node->inode) + ".tmp";
-  directory->entries[name] = node;
+  state_->ChangeNames({{directory, name, node}});
   return NewMemoryWriteFile(state_, std::move(directory), std::move(node), std::move(name), target);
 }
 
@@ -212,7 +197,7 @@ Result<std::unique_ptr<io::Sink>> MemoryFileSystem::OpenStream(const fs::path& p
   const Lock lock(state_->mutex);
   DCPCTL_ASSIGN(auto node, Find(*state_, path, "open"));
   if (node->type == FileType::kDirectory) return Errno(EISDIR, "open", path);
-  node->bytes.clear();
+  DCPCTL_TRY(state_->Resize(*node, 0, path.string()));
   return NewMemorySink(state_, std::move(node), path.string());
 }
 
@@ -229,7 +214,8 @@ Result<void> MemoryFileSystem::Link(const io::ReadFile& source, const fs::path& 
   const fs::path target = Normal(to);
   DCPCTL_ASSIGN(const auto node, Find(*state_, fs::path(source.name()), "link"));
   DCPCTL_ASSIGN(const auto directory, FindDirectory(*state_, target.parent_path(), "link"));
-  if (!directory->entries.emplace(target.filename().string(), node).second) return Errno(EEXIST, "link", to);
+  if (directory->entries.contains(target.filename().string())) return Errno(EEXIST, "link", to);
+  state_->ChangeNames({{directory, target.filename().string(), node}});
   return {};
 }
 
@@ -242,7 +228,7 @@ Result<bool> MemoryFileSystem::MakeDirectory(const fs::path& path) {
     return Fail(Place{path.string()}, ErrorKind::kExists, "already exists and is not a directory");
   }
   DCPCTL_ASSIGN(const auto parent, FindDirectory(*state_, normal.parent_path(), "create directory"));
-  parent->entries[normal.filename().string()] = state_->NewNode(FileType::kDirectory);
+  state_->ChangeNames({{parent, normal.filename().string(), state_->NewNode(FileType::kDirectory)}});
   return true;
 }
 
@@ -250,7 +236,7 @@ Result<void> MemoryFileSystem::SyncDirectory(const fs::path& path) {
   DCPCTL_TRY(state_->Enter("sync directory", path.string()));
   const Lock lock(state_->mutex);
   DCPCTL_ASSIGN(const auto directory, FindDirectory(*state_, path, "open"));
-  directory->synced_entries = directory->entries;
+  state_->SyncNames(directory);
   return {};
 }
 
@@ -261,8 +247,21 @@ Result<void> MemoryFileSystem::Rename(const fs::path& from, const fs::path& to, 
   const fs::path target = Normal(to);
   DCPCTL_ASSIGN(const auto from_directory, FindDirectory(*state_, source.parent_path(), "rename"));
   DCPCTL_ASSIGN(const auto to_directory, FindDirectory(*state_, target.parent_path(), "rename"));
-  return MoveEntry(*from_directory, source.filename().string(), *to_directory, target.filename().string(), replace,
-                   to.string());
+  return MoveEntry(*state_, from_directory, source.filename().string(), to_directory, target.filename().string(),
+                   replace, to.string());
+}
+
+Result<bool> MemoryFileSystem::Exchange(const fs::path& a, const fs::path& b) {
+  DCPCTL_TRY(state_->Enter("exchange", b.string()));
+  const Lock lock(state_->mutex);
+  if (!state_->faults.can_exchange) return false;
+  const fs::path first = Normal(a);
+  const fs::path second = Normal(b);
+  DCPCTL_ASSIGN(const auto first_node, Find(*state_, first, "exchange"));
+  DCPCTL_ASSIGN(const auto second_node, Find(*state_, second, "exchange"));
+  state_->ChangeNames({{FindNode(*state_, first.parent_path()), first.filename().string(), second_node},
+                       {FindNode(*state_, second.parent_path()), second.filename().string(), first_node}});
+  return true;
 }
 
 Result<void> MemoryFileSystem::RemoveFile(const fs::path& path) { return Remove(path, false); }
@@ -275,7 +274,7 @@ Result<void> MemoryFileSystem::Remove(const fs::path& path, bool directory) {
   DCPCTL_ASSIGN(const auto node, Find(*state_, normal, "remove"));
   if ((node->type == FileType::kDirectory) != directory) return Errno(directory ? ENOTDIR : EISDIR, "remove", path);
   if (!node->entries.empty()) return Errno(ENOTEMPTY, "remove", path);
-  FindNode(*state_, normal.parent_path())->entries.erase(normal.filename().string());
+  state_->ChangeNames({{FindNode(*state_, normal.parent_path()), normal.filename().string(), nullptr}});
   return {};
 }
 

@@ -37,8 +37,8 @@ class MemoryFileSystem final : public io::FileSystem {
   void SetFaults(MemoryFaults faults);
   // "sync /out/model.pt", ... since the faults were set.
   std::vector<std::string> calls();
-  // Power loss: what was not synced is gone. With a seed each file and directory keeps what it had with even chance,
-  // so that writes appear to have reached the disk in any order. Faults are lifted. Files still open are useless.
+  // Power loss: what was not synced is gone. With a seed the disk got some of it, single writes and changes of names,
+  // in an order of its own. Faults are lifted. Files still open are useless.
   void Crash(std::optional<uint32_t> seed = {});
 
   // --- FileSystem ---
@@ -58,6 +58,7 @@ class MemoryFileSystem final : public io::FileSystem {
   Result<bool> MakeDirectory(const std::filesystem::path& path) override;
   Result<void> SyncDirectory(const std::filesystem::path& path) override;
   Result<void> Rename(const std::filesystem::path& from, const std::filesystem::path& to, bool replace) override;
+  Result<bool> Exchange(const std::filesystem::path& a, const std::filesystem::path& b) override;
   Result<void> RemoveFile(const std::filesystem::path& path) override;
   Result<void> RemoveDirectory(const std::filesystem::path& path) override;
 

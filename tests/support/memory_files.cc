@@ -64,7 +64,7 @@ class MemoryWriteFile final : public io::WriteFile {
     const Lock lock(state_->mutex);
     const auto found = directory_->entries.find(temp_name_);
     const bool ours = found != directory_->entries.end() && found->second == node_;
-    if (ours && !state_->stopped()) directory_->entries.erase(found);
+    if (ours && !state_->stopped()) state_->ChangeNames({{directory_, temp_name_, nullptr}});
   }
 
   Result<void> WriteAt(uint64_t offset, std::span<const std::byte> bytes) override {
@@ -98,16 +98,16 @@ class MemoryWriteFile final : public io::WriteFile {
     DCPCTL_TRY(state_->Enter("sync", name_));
     {
       const Lock lock(state_->mutex);
-      node_->synced_bytes = node_->bytes;
+      MemoryState::Sync(*node_);
     }
     DCPCTL_TRY(state_->Enter("rename", name_));
     {
       const Lock lock(state_->mutex);
-      DCPCTL_TRY(MoveEntry(*directory_, temp_name_, *directory_, target_.filename().string(), replace, name_));
+      DCPCTL_TRY(MoveEntry(*state_, directory_, temp_name_, directory_, target_.filename().string(), replace, name_));
     }
     DCPCTL_TRY(state_->Enter("sync directory", name_));
     const Lock lock(state_->mutex);
-    directory_->synced_entries = directory_->entries;
+    state_->SyncNames(directory_);
     return {};
   }
 
@@ -193,13 +193,14 @@ std::shared_ptr<Node> FindNode(const MemoryState& state, const std::filesystem::
   return node;
 }
 
-Result<void> MoveEntry(Node& from_directory, const std::string& from, Node& to_directory, const std::string& to,
-                       bool replace, const std::string& place) {
-  const auto moving = from_directory.entries.find(from);
-  if (moving == from_directory.entries.end()) return Fail(io::ErrorFromErrno(ENOENT, "rename", Place{place}));
+Result<void> MoveEntry(MemoryState& state, const std::shared_ptr<Node>& from_directory, const std::string& from,
+                       const std::shared_ptr<Node>& to_directory, const std::string& to, bool replace,
+                       const std::string& place) {
+  const auto moving = from_directory->entries.find(from);
+  if (moving == from_directory->entries.end()) return Fail(io::ErrorFromErrno(ENOENT, "rename", Place{place}));
   const std::shared_ptr<Node> node = moving->second;
-  const auto there = to_directory.entries.find(to);
-  if (there != to_directory.entries.end()) {
+  const auto there = to_directory->entries.find(to);
+  if (there != to_directory->entries.end()) {
     if (!replace) {
       return Fail(Error(ErrorKind::kExists, Place{place}, "already exists").Advise("use --force to replace it"));
     }
@@ -209,8 +210,7 @@ Result<void> MoveEntry(Node& from_directory, const std::string& from, Node& to_d
     }
     if (!there->second->entries.empty()) return Fail(io::ErrorFromErrno(ENOTEMPTY, "rename", Place{place}));
   }
-  from_directory.entries.erase(moving);
-  to_directory.entries[to] = node;
+  state.ChangeNames({{from_directory, from, nullptr}, {to_directory, to, node}});
   return {};
 }
 

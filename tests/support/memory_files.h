@@ -16,8 +16,9 @@ std::filesystem::path Normal(const std::filesystem::path& path);
 // Null when nothing is there. Call with the lock held.
 std::shared_ptr<Node> FindNode(const MemoryState& state, const std::filesystem::path& path);
 // Moves a name. kExists when `to` is taken and `replace` is false. Call with the lock held.
-Result<void> MoveEntry(Node& from_directory, const std::string& from, Node& to_directory, const std::string& to,
-                       bool replace, const std::string& place);
+Result<void> MoveEntry(MemoryState& state, const std::shared_ptr<Node>& from_directory, const std::string& from,
+                       const std::shared_ptr<Node>& to_directory, const std::string& to, bool replace,
+                       const std::string& place);
 
 // `name` is what messages call it.
 std::unique_ptr<io::ReadFile> NewMemoryReadFile(std::shared_ptr<MemoryState> state, std::shared_ptr<Node> node,

@@ -2,12 +2,49 @@
 
 #include <algorithm>
 #include <limits>
+#include <random>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/result.h"
 #include "io/errno_text.h"
 
 namespace dcpctl::test {
+namespace {
+
+void Apply(const FileChange& change, std::vector<std::byte>& bytes) {
+  if (change.bytes.empty()) return bytes.resize(change.offset);
+  bytes.resize(std::max(bytes.size(), change.offset + change.bytes.size()));
+  std::copy(change.bytes.begin(), change.bytes.end(), bytes.begin() + static_cast<ptrdiff_t>(change.offset));
+}
+
+void Apply(const std::shared_ptr<Node>& node, const std::string& name,
+           std::map<std::string, std::shared_ptr<Node>>& entries) {
+  if (node) {
+    entries[name] = node;
+  } else {
+    entries.erase(name);
+  }
+}
+
+// What a disk got of things that nobody waited for: usually some of them, in an order of its own.
+class Disk {
+ public:
+  explicit Disk(std::optional<uint32_t> seed) : random_(seed.value_or(0)), keeps_(seed ? 1 + random_() % 3 : 0) {}
+
+  template <typename Change>
+  std::vector<Change> Got(std::vector<Change> changes) {
+    if (random_() % 2 == 0) std::shuffle(changes.begin(), changes.end(), random_);
+    std::erase_if(changes, [&](const Change&) { return random_() % 4 >= keeps_; });
+    return changes;
+  }
+
+ private:
+  std::mt19937 random_;
+  uint64_t keeps_;  // of four
+};
+
+}  // namespace
 
 std::shared_ptr<Node> MemoryState::NewNode(io::FileType type) {
   auto node = std::make_shared<Node>();
@@ -64,7 +101,11 @@ Result<void> MemoryState::Write(Node& node, uint64_t offset, std::span<const std
     err = ENOSPC;
   }
   if (fits > 0 && node.bytes.size() < offset + fits) node.bytes.resize(offset + fits);
-  std::copy_n(bytes.begin(), fits, node.bytes.begin() + static_cast<ptrdiff_t>(fits > 0 ? offset : 0));
+  if (fits > 0) {
+    const auto fitting = bytes.first(fits);
+    std::copy(fitting.begin(), fitting.end(), node.bytes.begin() + static_cast<ptrdiff_t>(offset));
+    node.unsynced.push_back({.offset = offset, .bytes = {fitting.begin(), fitting.end()}});
+  }
   node.mtime_ns = clock_ns++;
   if (err != 0) return Fail(io::ErrorFromErrno(err, "write", Place{name, offset + fits}));
   return {};
@@ -95,8 +136,41 @@ Result<void> MemoryState::Resize(Node& node, uint64_t bytes, const std::string& 
     return Fail(Place{name}, ErrorKind::kIo, "no space: needs " + std::to_string(bytes) + " bytes");
   }
   node.bytes.resize(bytes);
+  node.unsynced.push_back({.offset = bytes});
   node.mtime_ns = clock_ns++;
   return {};
+}
+
+void MemoryState::ChangeNames(std::vector<NameChange> changes) {
+  for (const NameChange& change : changes) Apply(change.node, change.name, change.directory->entries);
+  unsynced_names.push_back(std::move(changes));
+}
+
+void MemoryState::Sync(Node& file) {
+  file.synced_bytes = file.bytes;
+  file.unsynced.clear();
+}
+
+void MemoryState::SyncNames(const std::shared_ptr<Node>& directory) {
+  directory->synced_entries = directory->entries;
+  for (auto& changes : unsynced_names) {
+    std::erase_if(changes, [&](const NameChange& change) { return change.directory == directory; });
+  }
+  std::erase_if(unsynced_names, [](const auto& changes) { return changes.empty(); });
+}
+
+void MemoryState::LosePower(std::optional<uint32_t> seed) {
+  Disk disk(seed);
+  for (const auto& changes : disk.Got(std::exchange(unsynced_names, {}))) {
+    for (const NameChange& change : changes) Apply(change.node, change.name, change.directory->synced_entries);
+  }
+  for (const auto& weak : nodes) {
+    const auto node = weak.lock();
+    if (!node) continue;
+    for (const FileChange& change : disk.Got(std::exchange(node->unsynced, {}))) Apply(change, node->synced_bytes);
+    node->bytes = node->synced_bytes;
+    node->entries = node->synced_entries;
+  }
 }
 
 io::FileInfo InfoOf(const Node& node) {

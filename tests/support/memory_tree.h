@@ -34,8 +34,16 @@ struct MemoryFaults {
   std::optional<uint64_t> stop_call = {};
   // WriteFile::CloneRange copies and says true instead of false.
   bool can_clone = false;
+  // FileSystem::Exchange does it instead of saying false.
+  bool can_exchange = true;
   // Before call number N, without any lock held: may change the tree, as another process would.
   std::function<void(uint64_t call, std::string_view what)> on_call = {};
+};
+
+// A write or, without bytes, a change of the size to `offset`.
+struct FileChange {
+  uint64_t offset = 0;
+  std::vector<std::byte> bytes = {};
 };
 
 struct Node {
@@ -44,8 +52,16 @@ struct Node {
   int64_t mtime_ns = 0;
   std::vector<std::byte> bytes = {};
   std::vector<std::byte> synced_bytes = {};
+  std::vector<FileChange> unsynced = {};
   std::map<std::string, std::shared_ptr<Node>> entries = {};  // of a directory
   std::map<std::string, std::shared_ptr<Node>> synced_entries = {};
+};
+
+// From now on `name` in `directory` is `node`, or nothing when that is null.
+struct NameChange {
+  std::shared_ptr<Node> directory;
+  std::string name;
+  std::shared_ptr<Node> node;
 };
 
 struct MemoryState {
@@ -55,7 +71,8 @@ struct MemoryState {
   std::vector<std::string> calls;
   uint64_t next_inode = 2;
   int64_t clock_ns = 1'000'000'000;
-  std::vector<std::weak_ptr<Node>> nodes;  // all ever made, for the space in use
+  std::vector<std::weak_ptr<Node>> nodes;               // all ever made, for the space in use
+  std::vector<std::vector<NameChange>> unsynced_names;  // by call: a disk has all of one or nothing
 
   std::shared_ptr<Node> NewNode(io::FileType type);
   uint64_t UsedBytes() const;
@@ -69,6 +86,11 @@ struct MemoryState {
   Result<void> Read(const Node& node, uint64_t offset, std::span<std::byte> out, uint64_t expected_size,
                     const std::string& name) const;
   Result<void> Resize(Node& node, uint64_t bytes, const std::string& name);
+  void ChangeNames(std::vector<NameChange> changes);
+  static void Sync(Node& file);
+  void SyncNames(const std::shared_ptr<Node>& directory);
+  // Back to what was synced and, with a seed, any part of the rest, in any order.
+  void LosePower(std::optional<uint32_t> seed);
 };
 
 io::FileInfo InfoOf(const Node& node);
