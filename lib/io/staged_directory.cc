@@ -27,10 +27,13 @@ void RemoveTree(FileSystem& files, const std::filesystem::path& directory) {
   if (files.RemoveFile(directory)) return;  // a link
   const auto listing = files.ListDirectory(directory, {.recursive = true});
   if (listing) {
-    // Names are sorted, so what is in a folder comes after it.
+    // Names are sorted: ".metadata" comes before the files it tells of, so that what is left of a checkpoint when
+    // this is cut off is none any more, or all of it; and what is in a folder comes after it.
+    for (const DirectoryEntry& entry : *listing) {
+      if (entry.type != FileType::kDirectory && !files.RemoveFile(directory / entry.name)) return;
+    }
     for (auto entry = listing->rbegin(); entry != listing->rend(); ++entry) {
-      const auto path = directory / entry->name;
-      (void)(entry->type == FileType::kDirectory ? files.RemoveDirectory(path) : files.RemoveFile(path)).has_value();
+      if (entry->type == FileType::kDirectory) (void)files.RemoveDirectory(directory / entry->name).has_value();
     }
   }
   (void)files.RemoveDirectory(directory).has_value();

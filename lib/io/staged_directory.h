@@ -44,7 +44,8 @@ class StagedDirectory {
   bool staged_ = true;
 };
 
-// Removes a directory and what is in it; symbolic links are removed, not followed. Best effort.
+// Removes a directory and what is in it; symbolic links are removed, not followed. Best effort: it goes on until there
+// is a file that cannot be removed. What is left then has no metadata of files that are gone.
 void RemoveTree(FileSystem& files, const std::filesystem::path& directory);
 
 }  // namespace dcpctl::io

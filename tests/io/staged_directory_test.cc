@@ -189,7 +189,6 @@ TEST_F(StagedDirectoryTest, RemovesATreeWithoutFollowingLinks) {
 }
 
 // The last: where names cannot be exchanged.
-// The last: where names cannot be exchanged.
 TEST(RemoveTree, LeavesNoMetadataWithoutItsFiles) {
   const std::set<std::string> all = {".metadata", "__0_0.distcp", "sub/__1_0.distcp"};
   for (const bool dies : {false, true}) {
