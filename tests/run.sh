@@ -4,8 +4,9 @@
 # usage: sh tests/run.sh [--no-oracle] [--long]
 #   --no-oracle  leave out the tests that compare with PyTorch itself
 #   --long       also run with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer (always so when
-#                CI=true), put 10,000 random state dicts through a round trip instead of 500, read what we write with
-#                the PyTorch 1.13 of Debian 12, and run each fuzzer for FUZZ_SECONDS (600); their corpora are run always
+#                CI=true), fail and kill more system calls (DCPCTL_LONG=1), put 10,000 random state dicts through a
+#                round trip instead of 500, read what we write with the PyTorch 1.13 of Debian 12, and run each fuzzer
+#                for FUZZ_SECONDS (600); their corpora are run always
 # The last lines count what passed and failed; when the oracle tests are left out, their number is the last line.
 set -eu
 
@@ -278,6 +279,11 @@ run_fuzzers() {
 
 # As many as there are checkpoints that PyTorch would be asked about.
 count_oracle_tests() { find testdata -mindepth 2 -maxdepth 3 \( -name ckpt -o -path 'testdata/odd/*' -prune \) | wc -l; }
+
+if [ "$long" = yes ]; then
+  DCPCTL_LONG=1 # for tests that can do more
+  export DCPCTL_LONG
+fi
 
 heading 'Packages'
 # shellcheck disable=SC2086  # one word each
