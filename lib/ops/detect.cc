@@ -38,20 +38,23 @@ bool LooksLikeSafetensors(std::string_view head, uint64_t size) {
   return header <= kMaxSafetensorsHeader && header <= size - sizeof(header);
 }
 
-Identity IdentifyZip(const io::ReadFile& file) {
+Result<Identity> IdentifyZip(const io::ReadFile& file) {
   const auto archive = zip::ReadDirectory(file, 0, file.size(), Limits{});
+  // A disk that cannot be read is no damage of the file.
+  if (!archive && archive.error().kind() == ErrorKind::kIo) return Fail(archive.error());
   if (!archive)
-    return {SourceKind::kTruncatedZip, "a zip archive that is truncated or damaged",
-            "the directory at its end cannot be read: " + archive.error().Text()};
+    return Identity{SourceKind::kTruncatedZip, "a zip archive that is truncated or damaged",
+                    "the directory at its end cannot be read: " + archive.error().Text()};
   const auto has = [&](std::string_view name) {
     return std::any_of(archive->entries.begin(), archive->entries.end(), [&](const zip::Entry& e) {
       return std::string_view(e.name).substr(e.name.find('/') + 1) == name;
     });
   };
   if (has("constants.pkl"))
-    return {SourceKind::kTorchScript, "a TorchScript archive", "save the state dict of the module with torch.save"};
-  if (has("data.pkl")) return {SourceKind::kTorchZip, "a torch.save file", ""};
-  return {SourceKind::kForeignZip, "a zip archive that torch.save did not write", ""};
+    return Identity{SourceKind::kTorchScript, "a TorchScript archive",
+                    "save the state dict of the module with torch.save"};
+  if (has("data.pkl")) return Identity{SourceKind::kTorchZip, "a torch.save file", ""};
+  return Identity{SourceKind::kForeignZip, "a zip archive that torch.save did not write", ""};
 }
 
 // A file of items: whole archives one after the other, each with a directory of its own.

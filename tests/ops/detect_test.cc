@@ -86,6 +86,16 @@ TEST(Identify, NamesTruncatedFiles) {  // C99
   }
 }
 
+TEST(Identify, TellsAnUnreadableDiskFromADamagedFile) {
+  MemoryFileSystem files;
+  const std::string bytes = TorchFile();
+  files.Put("/model.pt", bytes);
+  files.SetFaults({.read_error_at = bytes.size() - 1});
+  const Error error = test::ErrorOf(Identify(files, "/model.pt"));
+  EXPECT_EQ(error.kind(), ErrorKind::kIo);
+  EXPECT_EQ(error.place().offset, bytes.size() - 1);
+}
+
 TEST(Identify, NamesWhatDownloadsLeave) {  // C100
   const Identity pointer = OfFile("model.pt", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n");
   EXPECT_EQ(pointer.kind, SourceKind::kGitLfsPointer);
