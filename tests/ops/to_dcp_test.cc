@@ -435,29 +435,6 @@ TEST_P(ToDcpFaults, AFullDiskLeavesNothing) {  // C91
   }
 }
 
-// A checkpoint is under its name whole or not at all. One that is being replaced may be under no name of its own
-// for a moment, but is still there.
-TEST_P(ToDcpFaults, PowerLossLeavesNothingBroken) {  // R8, R9
-  for (size_t call = 0; call <= calls_; ++call) {
-    for (uint32_t seed = 0; seed < 6; ++seed) {
-      const auto files = NewFiles();
-      files->SetFaults({.stop_call = call});
-      (void)Convert(*files).has_value();
-      files->Crash(seed == 0 ? std::nullopt : std::optional(seed));
-      SCOPED_TRACE("call " + std::to_string(call) + ", seed " + std::to_string(seed));
-      const Files there = ResultOf(*files);
-      EXPECT_TRUE(there == complete_ || there == Before() || there.empty()) << there.size() << " files";
-    }
-  }
-}
-
-TEST_P(ToDcpFaults, SuccessIsDurable) {
-  const auto files = NewFiles();
-  Value(Convert(*files));
-  files->Crash();
-  EXPECT_EQ(ResultOf(*files), complete_);
-}
-
 std::string NameOf(const testing::TestParamInfo<bool>& info) { return info.param ? "OldCheckpoint" : "NewCheckpoint"; }
 
 INSTANTIATE_TEST_SUITE_P(All, ToDcpFaults, testing::Bool(), NameOf);

@@ -1,4 +1,4 @@
-// A conversion on a file system that fails, dies and loses power at every call.
+// A conversion on a file system that fails and dies at every call. For a loss of power see power_loss_test.cc.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -106,28 +106,6 @@ TEST_P(ToTorchFaults, DeathAtEveryCallLeavesNothingBroken) {  // R8
     SCOPED_TRACE("call " + std::to_string(call));
     ExpectWhole(*files);
   }
-}
-
-// What was not synced may be there or not, each file and folder for itself.
-TEST_P(ToTorchFaults, PowerLossAtEveryCallLeavesNothingBroken) {  // R9
-  for (size_t call = 0; call <= calls_; ++call) {
-    for (uint32_t seed = 0; seed < 9; ++seed) {
-      const auto files = NewFiles();
-      files->SetFaults({.stop_call = call});
-      (void)Convert(*files).has_value();
-      files->Crash(seed == 0 ? std::nullopt : std::optional(seed));
-      SCOPED_TRACE("call " + std::to_string(call) + ", seed " + std::to_string(seed));
-      ExpectWhole(*files);
-    }
-  }
-}
-
-// Once the run has said that it is done, the result outlives a loss of power.
-TEST_P(ToTorchFaults, SuccessIsDurable) {
-  const auto files = NewFiles();
-  test::Value(Convert(*files));
-  files->Crash();
-  EXPECT_EQ(files->Contents(kTarget), complete_);
 }
 
 std::string NameOf(const testing::TestParamInfo<bool>& info) { return info.param ? "OldFile" : "NewFile"; }
