@@ -71,10 +71,13 @@ Result<engine::RunOutcome> CopyInto(const std::filesystem::path& directory, io::
                             .observer = options.observer});
 }
 
-// The run looks after the files that it reads from. The plan was made from others, and is wrong if they changed.
-Result<void> CheckMetadata(io::FileSystem& files, const Plan& plan) {
+// The run looks after the files that it reads from. The plan was made from others, and is wrong if they changed: the
+// metadata and, where new metadata is all that is written, the files that it tells of.
+Result<void> CheckUnread(io::FileSystem& files, const Plan& plan) {
+  const bool reads_none = plan.sources.empty() && plan.copies.empty();
   for (const PlanFile& file : plan.files) {
-    if (file.relative != dcp::kMetadataName && !dcp::ParseRankMetadataName(file.relative)) continue;
+    const bool planned_from = file.relative == dcp::kMetadataName || dcp::ParseRankMetadataName(file.relative);
+    if (!planned_from && !reads_none) continue;
     DCPCTL_ASSIGN(const io::FileInfo info, files.Stat(PathOf(file)));
     if (info.bytes == file.bytes && info.mtime_ns == file.mtime_ns) continue;
     return Fail(Place{.file = PathOf(file)}, ErrorKind::kMismatch, "changed while the checkpoint was being read");
@@ -147,7 +150,7 @@ Result<engine::RunOutcome> RunInto(engine::Target& target, io::FileSystem& files
                                                                    .stop = options.stop,
                                                                    .observer = options.observer,
                                                                    .math = math}));
-  DCPCTL_TRY(CheckMetadata(files, plan));
+  DCPCTL_TRY(CheckUnread(files, plan));
   return outcome;
 }
 
