@@ -51,6 +51,7 @@ Result<void> WriteManifest(io::FileSystem& files, bool force) {
   VerifyOptions options;
   options.run = OneJob(force).run;
   options.manifest = kWritten;
+  options.settle_ms = 0;
   DCPCTL_ASSIGN(const VerifyReport report, Verify(files, "/ckpt", options));
   for (const Finding& finding : report.findings) {
     if (finding.severity == Severity::kError)

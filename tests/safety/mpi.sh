@@ -3,6 +3,8 @@
 # nodes; and whatever goes wrong in one process ends all of them, with one message and nothing published. Once for each
 # library that is there; what needs strace is skipped where it may not trace.
 # usage: mpi.sh PROGRAM MAKE_CHECKPOINT
+#   DCPCTL_LONG=1  one process dies and fails at every call that writes, not at some
+#   MPI_TESTS      names of functions: only these
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -177,33 +179,110 @@ refused() {
   fi
 }
 
-# The process dies at its Nth call. Its folder may stay only where the launcher leaves the others no time.
+# Points of one process at which it dies or a call of it fails: those of the data that it writes, of what it syncs,
+# and of the names that it gives. Counted from 1 by call. The first is the leader, which gives the directory its name.
+few_points() { # few_points VICTIM
+  case $1 in
+    0) echo 'mkdir:1 pwrite64:1 pwrite64:2 fsync:1 fsync:2 renameat2:1 renameat:1' ;;
+    *) echo 'ftruncate:1 pwrite64:1 fsync:1 renameat2:1' ;;
+  esac
+}
+
+# All that it makes in a run that nothing happens to. Of two threads of it the one with more of a kind counts.
+all_points() { # all_points VICTIM
+  calls='mkdir ftruncate fallocate pwrite64 sync_file_range fsync renameat renameat2'
+  wrapper "$1" strace -f -qq -o "$work/calls" -e "trace=$(echo $calls | tr ' ' ,)"
+  rm -rf out && mkdir out
+  # shellcheck disable=SC2086  # options
+  run 3 ./wrapped $reshard ckpt out/new
+  for call in $calls; do
+    most=$(awk -v call="$call" '$2 ~ "^" call "\\(" { if (++count[$1] > most) most = count[$1] } END { print most + 0 }' calls)
+    for number in $(seq "$most"); do echo "$call:$number"; done
+  done
+}
+
+points() {
+  if [ "${DCPCTL_LONG:-0}" = 1 ]; then all_points "$1"; else few_points "$1"; fi
+}
+
+# at VICTIM POINT WHAT: three processes, of which something happens to one at a call
+at() {
+  rm -rf out && mkdir out
+  rm -f "$work/trace"
+  wrapper "$1" strace -f -qq -o "$work/trace" -e "trace=${2%:*}" -e "inject=${2%:*}:$3:when=${2#*:}"
+  # shellcheck disable=SC2086  # options
+  run 3 ./wrapped $reshard ckpt out/new
+}
+reached() { grep -qE 'INJECTED|killed by' trace; }
+
+# The last call of all may be the one that publishes.
+whole_or_nothing() {
+  if [ ! -e out/new ]; then return 0; fi
+  digests out/new > found && cmp -s found expected
+}
+# What is left under other names has metadata only with all files.
+no_half_checkpoint() {
+  for left in out/.*.tmp; do
+    if [ -e "$left/.metadata" ] && { digests "$left" > found && ! cmp -s found expected; }; then return 1; fi
+  done
+}
+
+# Its folder may stay only where the launcher leaves the others no time.
 killed() {
   if ! strace -o /dev/null true 2> /dev/null; then
-    skipped=$((skipped + 24))
+    skipped=$((skipped + 33))
     return
   fi
   left=0
-  for victim in 0 1; do
-    for point in pwrite64:1 fsync:1 openat2:2 renameat2:1; do
-      rm -rf out && mkdir out
-      call=${point%:*}
-      wrapper "$victim" strace -f -qq -o /dev/null -e "trace=$call" -e "inject=$call:signal=KILL:when=${point#*:}"
-      # shellcheck disable=SC2086  # options
-      run 2 ./wrapped $reshard ckpt out/new
+  kills=0
+  for victim in 0 1 2; do
+    for point in $(points $victim); do
+      at $victim "$point" signal=KILL
+      reached || continue
+      kills=$((kills + 1))
       check "process $victim killed at $point ends all" [ "$status" -ne 0 ]
       check "process $victim killed at $point: in time" in_time
-      # The last call of all may have been the one that publishes.
-      if [ -e out/new ]; then
-        digests out/new > found
-        check "process $victim killed at $point: all or nothing" cmp -s found expected
-      else
-        check "process $victim killed at $point: nothing published" not_published
-      fi
-      if ! nothing_there; then left=$((left + 1)); fi
+      check "process $victim killed at $point: all or nothing" whole_or_nothing
+      check "process $victim killed at $point: no half checkpoint" no_half_checkpoint
+      if [ -n "$(find out -mindepth 1 -maxdepth 1 -name '.*')" ]; then left=$((left + 1)); fi
     done
   done
-  echo "$library: temporary folders left behind by 8 kills: $left"
+  check 'there were calls to kill at' [ $kills -ge 12 ]
+  echo "$library: $kills kills, after which $left temporary folders were left behind"
+}
+
+# Done after all, or status 3 and one message. A sync that failed may have been that of the name.
+ended_well() {
+  case $status in
+    0) [ -e out/new ] && whole_or_nothing ;;
+    3) whole_or_nothing && [ "$(grep -c ': error: ' err)" -eq 1 ] ;;
+    *) false ;;
+  esac
+}
+nothing_left() { [ -z "$(find out -mindepth 1 -maxdepth 1 -name '.*')" ]; }
+
+faulted() {
+  if ! strace -o /dev/null true 2> /dev/null; then
+    skipped=$((skipped + 45))
+    return
+  fi
+  faults=0
+  errors=ENOSPC
+  if [ "${DCPCTL_LONG:-0}" = 1 ]; then errors='EIO ENOSPC'; fi
+  for victim in 0 1 2; do
+    for point in $(points $victim); do
+      for error in $errors; do
+        at $victim "$point" "error=$error"
+        reached || continue
+        faults=$((faults + 1))
+        check "$error from $point of process $victim, status $status" ended_well
+        check "$error from $point of process $victim: in time" in_time
+        check "$error from $point of process $victim leaves nothing temporary" nothing_left
+      done
+    done
+  done
+  check 'there were calls to fail' [ $faults -ge 12 ]
+  echo "$library: $faults faults"
 }
 
 interrupted() {
@@ -253,7 +332,7 @@ for library in openmpi mpich; do
   if [ $library = mpich ]; then other=openmpi; fi
   if [ ! -e "$plugins/dcpctl_$library.so" ] || ! command -v $mpirun > /dev/null; then
     echo "$library is not there: skipped"
-    skipped=$((skipped + 80))
+    skipped=$((skipped + 125))
     continue
   fi
   if [ -n "${MPI_TESTS:-}" ]; then
@@ -265,6 +344,7 @@ for library in openmpi mpich; do
   damaged
   refused
   killed
+  faulted
   interrupted
 done
 finish
