@@ -24,16 +24,27 @@ Result<void> DirectoryTarget::Write(uint32_t output, uint64_t offset, std::span<
   return {};
 }
 
-Result<void> DirectoryTarget::Finish(uint32_t output) {
+Result<void> DirectoryTarget::Publish(uint32_t output) {
   DCPCTL_ASSIGN(io::WriteFile* const file, File(output));
   DCPCTL_TRY(file->Commit(false));
   slots_[output].file.reset();
   return {};
 }
 
+Result<void> DirectoryTarget::Finish(uint32_t output) {
+  return plan_.outputs[output].path == last_ ? Result<void>() : Publish(output);
+}
+
 Result<void> DirectoryTarget::FinishEmpty() {
   for (uint32_t output = 0; output < slots_.size(); ++output) {
     if (plan_.outputs[output].bytes == 0) DCPCTL_TRY(Finish(output));
+  }
+  return {};
+}
+
+Result<void> DirectoryTarget::FinishLast() {
+  for (uint32_t output = 0; output < slots_.size(); ++output) {
+    if (plan_.outputs[output].path == last_) DCPCTL_TRY(Publish(output));
   }
   return {};
 }

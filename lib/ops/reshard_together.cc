@@ -164,7 +164,11 @@ class Together {
     if (options_.zstd_level)
       return FillCompressed(*sources_, share, staging_, scratch, options_.run, *options_.zstd_level);
     CompressedRun filled;
-    DCPCTL_ASSIGN(filled.run, FillDirectory(*sources_, share, staging_, scratch, options_.run));
+    const auto others_are_done = [&]() -> Result<void> {
+      DCPCTL_TRY(crew_.Gather({}));
+      return {};
+    };
+    DCPCTL_ASSIGN(filled.run, FillDirectory(*sources_, share, staging_, scratch, options_.run, others_are_done));
     return filled;
   }
 

@@ -156,11 +156,14 @@ Result<engine::RunOutcome> RunInto(engine::Target& target, io::FileSystem& files
 
 Result<engine::RunOutcome> FillDirectory(io::FileSystem& files, const Plan& plan,
                                          const std::filesystem::path& directory, const std::filesystem::path& scratch,
-                                         const RunOptions& options) {
+                                         const RunOptions& options,
+                                         const std::function<Result<void>()>& others_are_done) {
   DCPCTL_ASSIGN(const engine::RunOutcome copied, CopyInto(directory, files, plan, options));
-  engine::DirectoryTarget all(files, directory, plan);
+  engine::DirectoryTarget all(files, directory, plan, dcp::kMetadataName);
   DCPCTL_ASSIGN(engine::RunOutcome outcome, RunInto(all, files, plan, scratch, options));
   DCPCTL_TRY(all.FinishEmpty());
+  DCPCTL_TRY(others_are_done());
+  DCPCTL_TRY(all.FinishLast());
   outcome.bytes_read += copied.bytes_read;
   outcome.bytes_cloned += copied.bytes_cloned;
   return outcome;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 #include "check/preflight.h"
 #include "dcpctl/convert.h"
@@ -35,10 +36,12 @@ Result<void> MakeFolders(io::FileSystem& files, const Plan& plan, const std::fil
 // Schedules and runs a plan for targets that are there. `scratch` is a folder for what does not fit in memory.
 Result<engine::RunOutcome> RunInto(engine::Target& target, io::FileSystem& files, const Plan& plan,
                                    const std::filesystem::path& scratch, const RunOptions& options);
-// Writes the outputs of `plan` into `directory`, where their folders are, and syncs them.
-Result<engine::RunOutcome> FillDirectory(io::FileSystem& files, const Plan& plan,
-                                         const std::filesystem::path& directory, const std::filesystem::path& scratch,
-                                         const RunOptions& options);
+// Writes the outputs of `plan` into `directory`, where their folders are, and syncs them; metadata last, after
+// `others_are_done`: what is left of a run that was killed is no checkpoint.
+Result<engine::RunOutcome> FillDirectory(
+    io::FileSystem& files, const Plan& plan, const std::filesystem::path& directory,
+    const std::filesystem::path& scratch, const RunOptions& options,
+    const std::function<Result<void>()>& others_are_done = [] { return Result<void>(); });
 // The last moment to turn back: kCancelled.
 Result<void> BeforeCommit(const RunOptions& options);
 // Syncs those folders.

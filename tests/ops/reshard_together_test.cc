@@ -103,6 +103,22 @@ TEST_F(TogetherTest, MakesTheSameBytesForAnyNumberOfProcesses) {
   }
 }
 
+// What is left when one process was killed is no checkpoint.
+TEST_F(TogetherTest, GivesMetadataItsNameLast) {
+  for (const bool compresses : {false, true}) {
+    if (compresses) options_.zstd_level = 1;
+    files_.SetFaults({});
+    for (const auto& end : Reshard(3)) Value(end);
+    std::vector<std::string> named;
+    for (const std::string& call : files_.calls()) {
+      if (call.starts_with("rename ")) named.push_back(call.substr(call.rfind('/') + 1));
+    }
+    ASSERT_EQ(named.size(), 7U) << "five ranks, metadata, and all";
+    EXPECT_EQ(named[5], ".metadata");
+    Clear("/out/new");
+  }
+}
+
 TEST_F(TogetherTest, CompressesToTheSameBytes) {
   options_.zstd_level = 1;
   const ConvertReport alone = Value(ToDcp(files_, "/ckpt", "/out/alone", options_));

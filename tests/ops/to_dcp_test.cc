@@ -346,6 +346,24 @@ INSTANTIATE_TEST_SUITE_P(Real, ToDcpRealFile,
                                          "structure", "numpy", "nocrc", "aligned4096", "protocol2", "protocol5"),
                          FileName);
 
+// What is left of a run that was killed is no checkpoint, not even when some ranks have files without bytes.
+TEST(ToDcp, GivesMetadataItsNameLast) {
+  for (const unsigned jobs : {1U, 4U}) {
+    MemoryFileSystem files;
+    files.Put("/in.pt", SampleFile());
+    files.PutDirectory("/out");
+    files.SetFaults({});
+    Value(ToDcp(files, "/in.pt", "/out/ckpt", {.run = {.jobs = jobs}, .layout = {.world_size = 30}}));
+    std::vector<std::string> named;
+    for (const std::string& call : files.calls()) {
+      if (call.starts_with("rename ")) named.push_back(call.substr(call.rfind('/') + 1));
+    }
+    ASSERT_GE(named.size(), 7U);
+    EXPECT_EQ(named.back(), "ckpt");
+    EXPECT_EQ(named[named.size() - 2], ".metadata");
+  }
+}
+
 // --- Faults ---
 
 // The parameter: whether an old checkpoint is there to be replaced.
