@@ -202,7 +202,6 @@ all_points() { # all_points VICTIM
   done
 }
 
-
 points() {
   if [ "${DCPCTL_LONG:-0}" = 1 ]; then all_points "$1"; else few_points "$1"; fi
 }
