@@ -1,7 +1,8 @@
 #!/bin/sh
 # Sources are only read. Each command runs on sources that it may not change, as a user who may write to the target
-# alone and from a file system that is mounted for reading; and strace shows that it does not even try. What needs
-# root, mounts or strace is skipped and counted where there is none.
+# alone and from a file system that is mounted for reading; and strace shows that it does not even try. A source that
+# somebody else changes meanwhile is an error. What needs root, mounts or strace is skipped and counted where there is
+# none.
 # usage: sources.sh PROGRAM MAKE_CHECKPOINT
 set -eu
 
@@ -89,6 +90,49 @@ traced() {
   done < reader_list
 }
 
+# A source that changes while it is read: strace holds the command at a write, after it has looked at the source and
+# before it has seen that all is as it was.
+changed() { # changed COMMAND HOW FILE
+  select_command "$1" no
+  words=$(words_of "$1" | sed 's/ckpt/changing\/ckpt/; s/lost/changing\/lost/; s/model.pt/changing\/model.pt/')
+  rm -rf changing out
+  mkdir changing out
+  # shellcheck disable=SC2086  # a list of words
+  cp -a $SOURCES changing
+  chmod -R u+w changing
+  start strace -f -qq -o trace -e trace=pwrite64 -e inject=pwrite64:delay_enter=700000:when=1 "$program" 2> err &
+  runner=$!
+  tries=0
+  while [ $tries -lt 100 ] && [ -z "$(left_over)" ]; do
+    sleep 0.05
+    tries=$((tries + 1))
+  done
+  sleep 0.2
+  case $2 in
+    shrinks) truncate -s -1 "changing/$3" ;;
+    grows) echo more >> "changing/$3" ;;
+    'is touched') touch "changing/$3" ;;
+    'is replaced') cp "changing/$3" other && mv other "changing/$3" ;;
+  esac
+  status=0
+  wait $runner || status=$?
+  check "$1: $3 that $2 meanwhile is an error, not $status" [ "$status" -eq 3 ]
+  check "$1: $3 that $2 meanwhile is named" grep -q "^changing/$3.*: error: " err
+  check "$1: $3 that $2 meanwhile: nothing is made" as_before
+  check "$1: $3 that $2 meanwhile: nothing is left" nothing_left
+}
+
+changing() {
+  for how in shrinks grows 'is touched' 'is replaced'; do
+    changed dcp_to_torch "$how" ckpt/__1_0.distcp
+    changed torch_to_dcp "$how" model.pt
+    changed reshard "$how" ckpt/__0_0.distcp
+    changed copy "$how" ckpt/__1_0.distcp
+    changed metadata-only "$how" ckpt/__0_0.distcp
+  done
+  changed reshard 'is touched' ckpt/.metadata
+}
+
 make_sources
 for command in $COMMANDS; do make_good "$command"; done
 readers > reader_list
@@ -129,8 +173,9 @@ fi
 
 if can_trace; then
   traced
+  changing
 else
-  echo 'strace is not there, or may not trace: skipped what calls do to sources'
+  echo 'strace is not there, or may not trace: skipped what calls do to sources, and sources that change'
   skipped=$((skipped + 1))
 fi
 finish
