@@ -60,6 +60,7 @@ class PowerLoss : public testing::TestWithParam<Case> {
 };
 
 TEST_P(PowerLoss, LeavesTheOldOrTheNew) {  // R8, R9
+  RecordProperty("cuts", std::to_string((calls_ + 1) * Seeds()));
   for (size_t call = 0; call <= calls_; ++call) {
     for (uint32_t seed = 0; seed < Seeds(); ++seed) {
       const auto files = New();
