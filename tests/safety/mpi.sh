@@ -188,7 +188,8 @@ few_points() { # few_points VICTIM
   esac
 }
 
-# All that it makes of the result in a run that nothing happens to. The libraries of MPI write files of their own.
+# All that it makes of the result in a run that nothing happens to. The libraries of MPI write files of their own, in
+# threads that are counted each for itself.
 all_points() { # all_points VICTIM
   calls='mkdir ftruncate fallocate pwrite64 sync_file_range fsync renameat renameat2'
   wrapper "$1" strace -f -qq -y -o "$work/calls" -e "trace=$(echo "$calls" | tr ' ' ,)"
@@ -197,8 +198,8 @@ all_points() { # all_points VICTIM
   run 3 ./wrapped $reshard ckpt out/new
   for call in $calls; do
     awk -v call="$call" '
-      $2 ~ "^" call "\\(" { number = ++count[$1]; if (/out[\/>]/) seen[number] = 1 }
-      END { for (number in seen) print call ":" number }' calls
+      $2 ~ "^" call "\\(" { number = ++count[$1]; if (/out[\/>]/) ours[number] = 1; else others[number] = 1 }
+      END { for (number in ours) if (!(number in others)) print call ":" number }' calls
   done
 }
 
