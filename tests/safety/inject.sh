@@ -23,12 +23,12 @@ points() {
     END { for (number in seen) print number }' calls | sort -n
 }
 
-# inject CALL WHAT: sets status and err. Not with --seccomp-bpf: that delivers no signals.
+# inject CALL WHAT: sets status, said and err. Not with --seccomp-bpf: that delivers no signals.
 inject() {
   status=0
   # shellcheck disable=SC2034  # for the scripts
   # In braces, so that "Killed", which the shell says, goes to the file as well.
-  { start strace -f -q -o trace -e trace="$1" -e inject="$1:$2" "$program"; } 2> err || status=$?
+  { start strace -f -q -o trace -e trace="$1" -e inject="$1:$2" "$program"; } > said 2> err || status=$?
 }
 
 # Whether the last run came to that call: strace marks what it changed.

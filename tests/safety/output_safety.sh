@@ -47,10 +47,11 @@ killed() { # killed CALL NUMBER
 }
 
 # After a fault: done after all, or status 3 with a message, and the target as before. Only when the sync of the
-# folder fails is the target there nevertheless.
+# folder fails is the target there nevertheless. To verify, what cannot be read is damage.
 ended_well() {
   case $status in
     0) is_complete ;;
+    1) [ "$command" = manifest ] && grep -q 'error: ' said && as_before ;;
     3) grep -q 'error: ' err && whole_or_as_before ;;
     *) false ;;
   esac
@@ -75,8 +76,9 @@ faulted() { # faulted CALL NUMBER FAULT
   if ! left_for_a_reason "$1"; then check "$about: $3 from $1 $2 leaves nothing temporary" nothing_left; fi
   case $1:$3 in
     pwrite64:EINTR | pread64:EINTR) check "$about: $3 from $1 $2 is tried again" [ $status -eq 0 ] ;;
-    fsync:EIO | fsync:ENOSPC | fsync:EDQUOT | pwrite64:* | mkdir:* | linkat:E[ID]* | pread64:EIO | openat2:EIO | getdents64:EIO)
-      check "$about: $3 from $1 $2 is an error" [ $status -eq 3 ]
+    openat2:EIO) ;; # repair can do without the data files of the other checkpoint
+    fsync:EIO | fsync:ENOSPC | fsync:EDQUOT | pwrite64:* | mkdir:* | linkat:E[ID]* | pread64:EIO | getdents64:EIO)
+      check "$about: $3 from $1 $2 is an error" [ $status -ne 0 ]
       ;;
   esac
 }
