@@ -6,7 +6,7 @@ usage: hostile_test.py PROGRAM [--rebase] [--unlimited] [NAME...]
   --unlimited  for builds with sanitizers: no run has to stay below a second and 100 MiB
 
 Whatever the input, a run ends by itself, prints no control characters, leaves nothing behind but its output, and a
-conversion that fails leaves none.
+conversion that fails leaves none. Where strace may be used, no run starts a program or opens a connection.
 """
 import multiprocessing
 import os
@@ -26,6 +26,8 @@ GROUPS = ("pickles", "zips", "paths", "metadata")
 MOST_SECONDS = 1.0  # of processor time, of the best of TRIES: other work on the machine takes its share of that, too
 TRIES = 3
 MOST_KIB = 100 << 10
+# What reading must not come to: another program or process, a connection. Threads are neither.
+FORBIDDEN = "execve,execveat,fork,vfork,socket,connect"
 HANGS_AFTER = 60  # seconds; of sanitizers, too
 # Inputs of many MiB that are what they say, and these MiB: a second and 60 MiB for each, and no conversion, which has
 # a million entries to write.
@@ -90,6 +92,25 @@ def fastest(run, tries, size):
     return run
 
 
+def forbidden_calls(program, path):
+    """Those of a run that reads every byte; the first is that of the program itself."""
+    with tempfile.NamedTemporaryFile() as trace:
+        Run("strace", "-f", "--seccomp-bpf", "-qq", "-o", trace.name, "-e", "trace=" + FORBIDDEN, "-e", "signal=none",
+            program, "verify", "--payload", path)
+        calls = trace.read().decode("utf-8", "replace").splitlines()
+    if not calls or "execve(" not in calls[0]:
+        yield f"strace saw no program start: {calls[:1]}"
+    for call in calls[1:]:
+        yield f"calls {call}"
+
+
+def can_trace():
+    try:
+        return Run("strace", "-qq", "-o", "/dev/null", "true").status == 0
+    except FileNotFoundError:
+        return False
+
+
 def listing(folder):
     found = set()
     for root, folders, files in os.walk(folder):
@@ -107,7 +128,7 @@ def commands(program, path, size):
     return looks if size > 1 else (*looks, (convert, (program, convert, "-q", path, target), target))
 
 
-def observe(program, path, unlimited, size):
+def observe(program, path, unlimited, size, traced):
     """What the three commands do: lines of the table, and what is wrong whatever they should do."""
     said, troubles, most = {}, [], (0.0, 0)
     for title, args, target in commands(program, path, size):
@@ -127,6 +148,8 @@ def observe(program, path, unlimited, size):
                 troubles.append(f"{title}: verify of what it made says {check.status}: {check.says()}")
         said.setdefault(run.says(), []).append(f"{title} {run.status}")
         most = (max(most[0], run.seconds), max(most[1], run.kib))
+    if traced and size == 1:
+        troubles += forbidden_calls(program, path)
     lines = [f"  {', '.join(runs)}" + (f": {message}" if message else "") for message, runs in said.items()]
     return lines, troubles, most
 
@@ -185,12 +208,12 @@ def report_to_ctest(count, failures):
 
 def try_one(job):
     """What happens to one input, in a folder of its own."""
-    program, name, unlimited = job
+    program, name, unlimited, traced = job
     work = tempfile.mkdtemp(prefix="hostile")
     try:
         path = make(name, work)
         os.chdir(work)
-        return name, *observe(program, path, unlimited, LARGE.get(name, 1))
+        return name, *observe(program, path, unlimited, LARGE.get(name, 1), traced)
     finally:
         os.chdir(HERE)
         shutil.rmtree(work)
@@ -218,6 +241,9 @@ def main():
     rebase, unlimited = "--rebase" in args, "--unlimited" in args
     program, *wanted = [arg for arg in args if not arg.startswith("--")]
     os.environ.update(LC_ALL="C.UTF-8", TZ="UTC")
+    traced = can_trace()
+    if not traced:
+        print("strace is not there, or may not trace: what the program calls is not watched")
     passed, failed, slowest, largest = {}, 0, (0.0, ""), (0, "")
     # More than there are cores: `verify` waits to see whether what is damaged still grows.
     with multiprocessing.Pool(4) as pool:
@@ -228,7 +254,7 @@ def main():
                 failed += 1
                 print(f"FAILED {gone}: expected, and nothing makes it")
             chosen = [name for name in names if not wanted or name in wanted]
-            jobs = [(os.path.abspath(program), name, unlimited) for name in chosen]
+            jobs = [(os.path.abspath(program), name, unlimited, traced) for name in chosen]
             passed[group], bad, slow, large = judge(pool.imap(try_one, jobs), expected, rebase)
             failed, slowest, largest = failed + bad, max(slowest, slow), max(largest, large)
             if rebase:
