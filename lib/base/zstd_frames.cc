@@ -23,6 +23,8 @@ constexpr uint64_t kLongestHeader = 4 + 1 + 1 + 4 + 8;
 constexpr std::array<uint64_t, 4> kDictionaryBytes = {0, 1, 2, 4};
 constexpr std::array<uint64_t, 4> kContentSizeBytes = {0, 2, 4, 8};
 
+bool IsSkippable(uint32_t magic) { return (magic & kSkippableMask) == kSkippableMagic; }
+
 class FrameWalk {
  public:
   FrameWalk(const ByteSource& source, uint64_t offset, uint64_t length)
@@ -41,10 +43,8 @@ class FrameWalk {
     if (bytes.size() < 4 + 4) return CutOff();
     ByteCursor in(source_.name(), bytes, offset_);
     const uint32_t magic = in.U32("magic number");
-    if ((magic & kSkippableMask) == kSkippableMagic) return Pass(4 + 4 + uint64_t{in.U32("length")});
-    if (magic != kFrameMagic) {
-      return Refuse("zstd frame begins with " + Hex(magic, 8) + ", expected " + Hex(kFrameMagic, 8));
-    }
+    DCPCTL_TRY(CheckZstdMagic({source_.name(), offset_}, magic));
+    if (IsSkippable(magic)) return Pass(4 + 4 + uint64_t{in.U32("length")});
     const uint8_t descriptor = in.U8("descriptor");
     const bool single_segment = (descriptor >> 5 & 1) != 0;
     const uint64_t size_bytes = kContentSizeBytes[descriptor >> 6];
@@ -91,6 +91,12 @@ class FrameWalk {
 };
 
 }  // namespace
+
+Result<void> CheckZstdMagic(const Place& place, uint32_t magic) {
+  if (magic == kFrameMagic || IsSkippable(magic)) return {};
+  return Fail(place, ErrorKind::kCorrupt,
+              "zstd frame begins with " + Hex(magic, 8) + ", expected " + Hex(kFrameMagic, 8));
+}
 
 Result<void> CheckZstdFrames(const ByteSource& source, uint64_t offset, uint64_t length) {
   return FrameWalk(source, offset, length).Run();

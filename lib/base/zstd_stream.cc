@@ -4,11 +4,14 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 
+#include "base/byte_cursor.h"
 #include "base/checked.h"
 #include "base/result.h"
+#include "base/zstd_frames.h"
 
 namespace dcpctl {
 namespace {
@@ -30,6 +33,7 @@ class ZstdDecoder {
     ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, kMaxWindowLog);
     if (offset_ == end_) return Broken(ErrorKind::kCorrupt, "zstd record is empty, expected a frame");
     while (Here() != end_ || pending_) {
+      if (!in_frame_) DCPCTL_TRY(CheckMagic());
       DCPCTL_TRY(Refill());
       DCPCTL_TRY(Step());
     }
@@ -43,6 +47,13 @@ class ZstdDecoder {
 
   tl::unexpected<Error> Broken(ErrorKind kind, std::string message) const {
     return Fail(Place{source_.name(), Here()}, kind, std::move(message));
+  }
+
+  Result<void> CheckMagic() const {
+    std::array<std::byte, 4> bytes;
+    if (end_ - Here() < bytes.size()) return {};  // cut off, as zstd will say
+    DCPCTL_TRY(source_.ReadAt(Here(), bytes));
+    return CheckZstdMagic({source_.name(), Here()}, ByteCursor(source_.name(), bytes, Here()).U32("magic number"));
   }
 
   Result<void> Refill() {

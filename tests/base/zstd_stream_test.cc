@@ -102,10 +102,18 @@ TEST(ZstdStream, RejectsBytesBehindTheFrame) {
 
 TEST(ZstdStream, RejectsBadData) {
   std::string frame = Frame(Sample(1000));
-  frame[0] = 'x';
+  frame[4] = static_cast<char>(frame[4] | 0x08);  // a bit that is reserved
   const Error error = ErrorOf(Decode(frame, 0, frame.size()));
   EXPECT_EQ(error.kind(), ErrorKind::kCorrupt);
-  EXPECT_EQ(error.ToString(), "f:0x0: error: bad zstd data: Unknown frame descriptor");
+  EXPECT_EQ(error.ToString(), "f:0x0: error: bad zstd data: Unsupported frame parameter");
+}
+
+// Of zstd 0.5, which Debian's library would decode.
+TEST(ZstdStream, RejectsFramesOfOldVersions) {
+  const std::string frame("\x25\xb5\x2f\xfd\x01\xdf\xf8\xb7", 8);
+  const Error error = ErrorOf(Decode(frame, 0, frame.size()));
+  EXPECT_EQ(error.kind(), ErrorKind::kCorrupt);
+  EXPECT_EQ(error.message(), "zstd frame begins with 0xfd2fb525, expected 0xfd2fb528");
 }
 
 TEST(ZstdStream, RejectsHugeWindow) {
