@@ -188,7 +188,6 @@ TEST_F(StagedDirectoryTest, RemovesATreeWithoutFollowingLinks) {
   RemoveTree(*files_, folder_ / "nothing");
 }
 
-// The last: where names cannot be exchanged.
 TEST(RemoveTree, LeavesNoMetadataWithoutItsFiles) {
   const std::set<std::string> all = {".metadata", "__0_0.distcp", "sub/__1_0.distcp"};
   for (const bool dies : {false, true}) {
@@ -206,19 +205,6 @@ TEST(RemoveTree, LeavesNoMetadataWithoutItsFiles) {
 }
 
 // The last: where names cannot be exchanged.
-TEST(RemoveTree, TakesMetadataFirst) {
-  for (uint64_t call = 0; call < 10; ++call) {
-    test::MemoryFileSystem files;
-    for (const char* name : {".metadata", "__0_0.distcp", "sub/__1_0.distcp"})
-      files.Put("/ckpt/" + std::string(name), "x");
-    files.SetFaults({.stop_call = call});
-    RemoveTree(files, "/ckpt");
-    const auto left = files.Paths();
-    EXPECT_TRUE(left.empty() || left.size() == 3 || !files.Contents("/ckpt/.metadata")) << call;
-    EXPECT_EQ(left.empty(), call >= 5) << call << ": itself as a file, a listing, three files";
-  }
-}
-
 enum class Before : uint8_t { kNothing, kEmpty, kFull, kFullInSteps };
 
 test::MemoryFaults WithExchange(test::MemoryFaults faults, Before before) {
