@@ -160,16 +160,17 @@ Box FindHole(Ids ids, const BoxOf& box, DimsView shape) {
 
 // Most tensors are cut along one dimension and listed rank by rank: whole slabs, each where the one before
 // it ends. That is seen in one pass.
-bool AreSlabsInOrder(const Ids& ids, const BoxOf& box, DimsView shape) {
-  if (ids.empty() || shape.empty()) return false;
-  const DimsView first = box(ids[0]).sizes;
+bool AreSlabsInOrder(uint64_t count, const BoxOf& box, DimsView shape) {
+  if (count == 0 || shape.empty() || box(0).sizes.size() != shape.size()) return false;
+  const DimsView first = box(0).sizes;
   size_t axis = 0;
   while (axis + 1 < shape.size() && first[axis] == shape[axis]) ++axis;
   uint64_t end = 0;
-  for (const uint64_t id : ids) {
-    const BoxView b = box(id);
+  for (uint64_t i = 0; i < count; ++i) {
+    const BoxView b = box(i);
+    if (!IsInside(b, shape) || b.offsets[axis] != end) return false;
     for (size_t d = 0; d < shape.size(); ++d) {
-      if (d == axis ? b.offsets[d] != end : b.sizes[d] != shape[d]) return false;
+      if (d != axis && b.sizes[d] != shape[d]) return false;
     }
     end += b.sizes[axis];
   }
@@ -180,6 +181,8 @@ bool AreSlabsInOrder(const Ids& ids, const BoxOf& box, DimsView shape) {
 
 Coverage CheckCoverage(DimsView shape, uint64_t count, const BoxOf& box) {
   Coverage coverage;
+  const auto total = Numel(shape);
+  if (total && AreSlabsInOrder(count, box, shape)) return coverage;
   Ids ids;
   uint64_t covered = 0;
   for (uint64_t i = 0; i < count; ++i) {
@@ -192,9 +195,7 @@ Coverage CheckCoverage(DimsView shape, uint64_t count, const BoxOf& box) {
     ids.push_back(i);
     covered += Numel(b.sizes).value_or(0);  // wraps only when boxes overlap, which is found below
   }
-  const auto total = Numel(shape);
   coverage.undecided = !total;
-  if (AreSlabsInOrder(ids, box, shape)) return coverage;
   OverlapSearch(box, shape.size(), ids.size()).Run(ids, coverage);
   if (!coverage.ok() || covered == *total) return coverage;
   coverage.missing = *total - covered;
