@@ -2,8 +2,10 @@
 // nothing of values and their nesting; see the writer.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,6 +14,25 @@
 #include "pickle/opcodes.h"
 
 namespace dcpctl::pickle {
+
+inline constexpr std::array kShortTuples = {Op::kEmptyTuple, Op::kTuple1, Op::kTuple2, Op::kTuple3};  // by items
+inline constexpr size_t kBatch = 1000;  // entries between a MARK and its SETITEMS or APPENDS, as CPython has it
+
+// The entries of a container in batches, each entry by write_entry(i), which may give up, and what goes around them by
+// opcode(op). ADDITEMS, whose two forms are one, has none for a single entry.
+template <typename WriteOpcode, typename WriteEntry>
+bool WriteBatches(size_t count, Op one, Op many, const WriteOpcode& opcode, const WriteEntry& write_entry) {
+  for (size_t begin = 0; begin < count; begin += kBatch) {
+    const size_t end = std::min(begin + kBatch, count);
+    const bool marked = end - begin > 1 || one == many;
+    if (marked) opcode(Op::kMark);
+    for (size_t i = begin; i < end; ++i) {
+      if (!write_entry(i)) return false;
+    }
+    opcode(marked ? many : one);
+  }
+  return true;
+}
 
 class Emitter {
  public:
@@ -83,6 +104,7 @@ class Emitter {
     }
   }
 
+  void Reserve(size_t bytes) { bytes_.reserve(bytes); }
   [[nodiscard]] size_t size() const { return bytes_.size(); }
   std::string Take() && { return std::move(bytes_); }
 

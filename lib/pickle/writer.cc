@@ -13,12 +13,10 @@
 namespace dcpctl::pickle {
 namespace {
 
-constexpr size_t kBatch = 1000;  // entries between a MARK and its SETITEMS or APPENDS, as CPython has it
 // However high the limit is set: a level takes up to 3 KiB of the machine's stack in a build with sanitizers. What is
 // not needed for plain containers is kept out of line, so that its locals do not add to each level.
 constexpr uint32_t kMaxRecursion = 2000;
 constexpr uint32_t kNotInMemo = UINT32_MAX;
-constexpr std::array kShort = {Op::kEmptyTuple, Op::kTuple1, Op::kTuple2, Op::kTuple3};  // by number of items
 
 struct HelperText {
   Helper helper;
@@ -165,19 +163,10 @@ class Writer {
     return Bytes(bytes) && Simple(Op::kTuple1) && Simple(Op::kReduce) && Put(ref);
   }
 
-  // Writes `count` entries in batches, each by write_entry(i). ADDITEMS has no form for a single entry.
   template <typename WriteEntry>
-  bool Batches(size_t count, Op one, Op many, WriteEntry write_entry) {
-    for (size_t begin = 0; begin < count; begin += kBatch) {
-      const size_t end = std::min(begin + kBatch, count);
-      const bool marked = end - begin > 1 || one == many;
-      if (marked) emit_.Opcode(Op::kMark);
-      for (size_t i = begin; i < end; ++i) {
-        if (!write_entry(i)) return false;
-      }
-      emit_.Opcode(marked ? many : one);
-    }
-    return true;
+  bool Batches(size_t count, Op one, Op many, const WriteEntry& write_entry) {
+    return WriteBatches(
+        count, one, many, [this](Op op) { emit_.Opcode(op); }, write_entry);
   }
 
   bool Items(Ref ref, Op one, Op many) {
@@ -195,13 +184,13 @@ class Writer {
 
   bool Tuple(Ref ref) {
     const std::span<const Ref> items = arena_.ChildrenOf(ref);
-    const bool marked = items.size() >= kShort.size();
+    const bool marked = items.size() >= kShortTuples.size();
     if (marked) emit_.Opcode(Op::kMark);
     for (const Ref item : items) {
       if (!Write(item)) return false;
     }
     if (ref == kEmptyTupleRef || !IsKnown(ref)) {
-      emit_.Opcode(marked ? Op::kTuple : kShort[items.size()]);
+      emit_.Opcode(marked ? Op::kTuple : kShortTuples[items.size()]);
       return ref == kEmptyTupleRef || Put(ref);
     }
     for (size_t i = 0; i < (marked ? 1 : items.size()); ++i) emit_.Opcode(marked ? Op::kPopMark : Op::kPop);
@@ -281,13 +270,13 @@ class Writer {
 
   [[gnu::noinline]] bool NewArgs(Ref ref) {
     const std::span<const Ref> items = arena_.ChildrenOf(ref);
-    const bool marked = items.size() >= kShort.size();
+    const bool marked = items.size() >= kShortTuples.size();
     if (marked) emit_.Opcode(Op::kMark);
     for (const Ref item : items) {
       const bool is_list = !IsInlineInt(item) && arena_.KindOf(item) == Kind::kList;
       if (!(is_list ? Simple(Op::kEmptyList) && Items(item, Op::kAppend, Op::kAppends) : Write(item))) return false;
     }
-    return Simple(marked ? Op::kTuple : kShort[items.size()]);
+    return Simple(marked ? Op::kTuple : kShortTuples[items.size()]);
   }
 
   [[gnu::noinline]] bool Call(Ref ref) {
