@@ -49,7 +49,7 @@ Result<DataFileLayout> MakeDataFileLayout(const std::vector<NewItem>& items);
 
 // What `.metadata` has to say.
 struct NewChunk {
-  Box box;
+  BoxView box;        // borrowed
   uint32_t file = 0;  // into NewMetadata::files
   PlacedItem place;
   uint32_t transforms = 0;  // into NewMetadata::transform_chains

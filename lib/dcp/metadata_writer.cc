@@ -1,120 +1,170 @@
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "base/result.h"
 #include "dcp/layout.h"
-#include "dcpctl/pickle.h"
+#include "pickle/two_pass_writer.h"
 
 namespace dcpctl::dcp {
 namespace {
 
-using pickle::Document;
-using pickle::Value;
+using pickle::TwoPassWriter;
 
 // Spells each class as PyTorch pickles it: dataclasses by NEWOBJ and a dict, properties by a tuple of five
 // (PyTorch up to 2.14 reads no other), enum members by a call with their value.
 class MetadataPickler {
  public:
-  MetadataPickler(const NewMetadata& metadata, const Compat& compat) : in_(metadata), compat_(compat) {}
+  MetadataPickler(const NewMetadata& metadata, const Compat& compat) : in_(metadata), compat_(compat) {
+    for (const std::string& file : in_.files) files_.push_back(out_.Text(file));
+    for (const NewEntry& entry : in_.entries) {
+      keys_.push_back(out_.Text(entry.key));
+      records_ += entry.chunks.size();
+    }
+  }
 
   Result<std::string> Run() {
-    const Value entries = document_.Dict();
-    const Value records = document_.Dict();
-    const Value paths = document_.Dict();
-    for (const NewEntry& entry : in_.entries) {
-      const Value key = document_.String(entry.key);
-      document_.SetItem(entries, key,
-                        entry.is_tensor ? TensorOf(entry) : Instance("metadata", "BytesStorageMetadata", {}));
-      for (size_t i = 0; i < entry.chunks.size(); ++i)
-        document_.SetItem(records, IndexOf(entry, i), RecordOf(entry.chunks[i]));
-      document_.SetItem(paths, key, PathOf(entry.path));
-    }
-    const Value metadata = Instance("metadata", "Metadata",
-                                    {{"state_dict_metadata", entries},
-                                     {"planner_data", in_.nested ? paths : document_.None()},
-                                     {"storage_data", records}});
-    document_.SetRoot(metadata);
-    return pickle::WritePickle(metadata, {.protocol = 4, .limits = {}});
+    return out_.Run([this] { Metadata(); });
   }
 
  private:
-  using Fields = std::vector<std::pair<std::string_view, Value>>;
+  using Name = TwoPassWriter::Name;
 
-  Value Instance(std::string_view module, std::string_view name, const Fields& fields) {
-    const Value object = document_.Object(
-        pickle::Construct::kNewObj, document_.Global(std::string(compat_.package) + "." + std::string(module), name),
-        document_.Tuple({}));
-    if (fields.empty()) return object;
-    const Value state = document_.Dict();
-    for (const auto& [field, value] : fields) document_.SetItem(state, document_.String(field), value);
-    document_.SetState(object, state);
-    return object;
+  Name Class(std::string_view module, std::string_view name) {
+    return out_.Global(std::string(compat_.package) + "." + std::string(module), name);
+  }
+  void Text(std::string_view text) { out_.Use(out_.Text(text)); }
+  void Count(uint64_t number) { out_.Int(static_cast<int64_t>(number)); }
+
+  void Metadata() {
+    out_.Instance(Class("metadata", "Metadata"));
+    out_.BeginAttributes();
+    Text("state_dict_metadata");
+    out_.Dict(in_.entries.size(), [this](size_t i) {
+      out_.Use(keys_[i]);
+      in_.entries[i].is_tensor ? Tensor(in_.entries[i]) : out_.Instance(Class("metadata", "BytesStorageMetadata"));
+    });
+    Text("planner_data");
+    in_.nested ? Paths() : out_.None();
+    Text("storage_data");
+    Records();
+    out_.EndAttributes();
   }
 
-  Value SizeOf(DimsView dims) {
-    std::vector<Value> items;
-    for (const uint64_t dim : dims) items.push_back(document_.Int(static_cast<int64_t>(dim)));
-    return document_.Call(document_.Global("torch", "Size"), {document_.Tuple(items)});
+  void Tensor(const NewEntry& entry) {
+    out_.Instance(Class("metadata", "TensorStorageMetadata"));
+    out_.BeginAttributes();
+    Text("properties");
+    Properties(entry);
+    Text("size");
+    Size(entry.shape);
+    Text("chunks");
+    out_.List(entry.chunks.size(), [&](size_t i) { Chunk(entry.chunks[i]); });
+    out_.EndAttributes();
   }
 
-  Value PropertiesOf(const NewEntry& entry) {
-    const Value properties = document_.Object(
-        pickle::Construct::kNewObj, document_.Global(compat_.properties, "TensorProperties"), document_.Tuple({}));
-    const Value layout =
-        document_.Call(document_.Global("torch.serialization", "_get_layout"), {document_.String("torch.strided")});
-    const Value contiguous =
-        document_.Call(document_.Global(compat_.properties, compat_.format_enum), {document_.Int(0)});
-    const Value dtype = document_.Global("torch", Name(entry.dtype));
-    document_.SetState(properties, document_.Tuple({dtype, layout, document_.Bool(entry.requires_grad), contiguous,
-                                                    document_.Bool(false)}));
-    return properties;
+  void Properties(const NewEntry& entry) {
+    out_.Instance(out_.Global(compat_.properties, "TensorProperties"));
+    out_.BeginTuple(5);
+    out_.Use(out_.Global("torch", dcpctl::Name(entry.dtype)));
+    out_.Call(out_.Global("torch.serialization", "_get_layout"), [this] { Text("torch.strided"); });
+    out_.Bool(entry.requires_grad);
+    out_.Call(out_.Global(compat_.properties, compat_.format_enum), [this] { out_.Int(0); });
+    out_.Bool(false);
+    out_.EndTuple(5);
+    out_.SetState();
   }
 
-  Value TensorOf(const NewEntry& entry) {
-    const Value chunks = document_.List();
-    for (const NewChunk& chunk : entry.chunks) {
-      document_.Append(chunks, Instance("metadata", "ChunkStorageMetadata",
-                                        {{"offsets", SizeOf(chunk.box.offsets)}, {"sizes", SizeOf(chunk.box.sizes)}}));
+  void Chunk(const NewChunk& chunk) {
+    out_.Instance(chunk_class_);
+    out_.BeginAttributes();
+    out_.Use(offsets_);
+    Size(chunk.box.offsets);
+    out_.Use(sizes_);
+    Size(chunk.box.sizes);
+    out_.EndAttributes();
+  }
+
+  void Size(DimsView dims) {
+    out_.Call(size_class_, [&] {
+      out_.BeginTuple(dims.size());
+      for (const uint64_t dim : dims) Count(dim);
+      out_.EndTuple(dims.size());
+    });
+  }
+
+  void Paths() {
+    out_.Dict(in_.entries.size(), [this](size_t i) {
+      out_.Use(keys_[i]);
+      const KeyPath& path = in_.entries[i].path;
+      out_.BeginTuple(path.size());
+      for (const PathElement& element : path) {
+        const auto* text = std::get_if<std::string>(&element);
+        text != nullptr ? Text(*text) : Count(std::get<uint64_t>(element));
+      }
+      out_.EndTuple(path.size());
+    });
+  }
+
+  void Records() {
+    size_t entry = 0;
+    size_t chunk = 0;
+    out_.Dict(records_, [&](size_t) {
+      for (; chunk == in_.entries[entry].chunks.size(); chunk = 0) ++entry;
+      Index(entry, chunk);
+      Record(in_.entries[entry].chunks[chunk++]);
+    });
+  }
+
+  void Index(size_t entry, size_t chunk) {
+    out_.Instance(index_class_);
+    out_.BeginAttributes();
+    out_.Use(fqn_);
+    out_.Use(keys_[entry]);
+    out_.Use(index_);
+    if (in_.entries[entry].is_tensor) {
+      Count(chunk);
+      out_.Use(offset_);
+      Size(in_.entries[entry].chunks[chunk].box.offsets);
+    } else {
+      out_.None();
     }
-    return Instance("metadata", "TensorStorageMetadata",
-                    {{"properties", PropertiesOf(entry)}, {"size", SizeOf(entry.shape)}, {"chunks", chunks}});
+    out_.EndAttributes();
   }
 
-  Value IndexOf(const NewEntry& entry, size_t chunk) {
-    Fields fields = {{"fqn", document_.String(entry.key)},
-                     {"index", entry.is_tensor ? document_.Int(static_cast<int64_t>(chunk)) : document_.None()}};
-    if (entry.is_tensor) fields.emplace_back("offset", SizeOf(entry.chunks[chunk].box.offsets));
-    return Instance("metadata", "MetadataIndex", fields);
-  }
-
-  Value RecordOf(const NewChunk& chunk) {
-    Fields fields = {{"relative_path", document_.String(in_.files[chunk.file])},
-                     {"offset", document_.Int(static_cast<int64_t>(chunk.place.offset))},
-                     {"length", document_.Int(static_cast<int64_t>(chunk.place.length))}};
+  void Record(const NewChunk& chunk) {
+    out_.Instance(record_class_);
+    out_.BeginAttributes();
+    out_.Use(relative_path_);
+    out_.Use(files_[chunk.file]);
+    out_.Use(offset_);
+    Count(chunk.place.offset);
+    out_.Use(length_);
+    Count(chunk.place.length);
     if (chunk.transforms != 0) {
-      const Value transforms = document_.List();
-      for (const std::string& name : in_.transform_chains[chunk.transforms])
-        document_.Append(transforms, document_.String(name));
-      fields.emplace_back("transform_descriptors", transforms);
+      const std::vector<std::string>& names = in_.transform_chains[chunk.transforms];
+      Text("transform_descriptors");
+      out_.List(names.size(), [&](size_t i) { Text(names[i]); });
     }
-    return Instance("filesystem", "_StorageInfo", fields);
-  }
-
-  Value PathOf(const KeyPath& path) {
-    std::vector<Value> elements;
-    for (const PathElement& element : path) {
-      const auto* text = std::get_if<std::string>(&element);
-      elements.push_back(text != nullptr ? document_.String(*text)
-                                         : document_.Int(static_cast<int64_t>(std::get<uint64_t>(element))));
-    }
-    return document_.Tuple(elements);
+    out_.EndAttributes();
   }
 
   const NewMetadata& in_;
   const Compat& compat_;
-  Document document_;
+  TwoPassWriter out_;
+  std::vector<Name> files_;
+  std::vector<Name> keys_;  // of the entries
+  size_t records_ = 0;
+  // What each chunk needs.
+  const Name chunk_class_ = Class("metadata", "ChunkStorageMetadata");
+  const Name index_class_ = Class("metadata", "MetadataIndex");
+  const Name record_class_ = Class("filesystem", "_StorageInfo");
+  const Name size_class_ = out_.Global("torch", "Size");
+  const Name offsets_ = out_.Text("offsets");
+  const Name sizes_ = out_.Text("sizes");
+  const Name fqn_ = out_.Text("fqn");
+  const Name index_ = out_.Text("index");
+  const Name relative_path_ = out_.Text("relative_path");
+  const Name offset_ = out_.Text("offset");
+  const Name length_ = out_.Text("length");
 };
 
 }  // namespace

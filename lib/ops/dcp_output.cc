@@ -201,7 +201,7 @@ class DcpOutputPlanner {
         }
       }
       metadata.entries[position[item.entry]].chunks.push_back(
-          {.box = item.box, .file = item.file, .place = places_[i], .transforms = item.transforms});
+          {.box = item.box.view(), .file = item.file, .place = places_[i], .transforms = item.transforms});
     }
     return metadata;
   }

@@ -29,6 +29,9 @@ PathElement Pos(uint64_t position) { return {position}; }
 
 // A tensor in two files, a scalar, a tensor without elements, and an object.
 NewMetadata Sample() {
+  static const Dims first = {0, 0};
+  static const Dims sizes[] = {{3, 3}, {1, 3}, {0, 2}};
+  static const Dims second = {3, 0};
   NewMetadata metadata{.files = {"__0_0.distcp", "__1_0.distcp"}, .entries = {}};
   metadata.entries = {
       {.key = "model.w",
@@ -37,23 +40,23 @@ NewMetadata Sample() {
        .dtype = DType::kBFloat16,
        .requires_grad = true,
        .shape = {4, 3},
-       .chunks = {{.box = {.offsets = {0, 0}, .sizes = {3, 3}}, .file = 0, .place = {.offset = 100, .length = 50}},
-                  {.box = {.offsets = {3, 0}, .sizes = {1, 3}}, .file = 1, .place = {.offset = 7, .length = 60}}}},
+       .chunks = {{.box = {first, sizes[0]}, .file = 0, .place = {.offset = 100, .length = 50}},
+                  {.box = {second, sizes[1]}, .file = 1, .place = {.offset = 7, .length = 60}}}},
       {.key = "optim.a.b.0",
        .path = {"optim", "a.b", Pos(0)},
        .is_tensor = true,
        .dtype = DType::kInt64,
        .shape = {},
-       .chunks = {{.box = {.offsets = {}, .sizes = {}}, .file = 1, .place = {.offset = 70, .length = 8}}}},
+       .chunks = {{.box = {}, .file = 1, .place = {.offset = 70, .length = 8}}}},
       {.key = "empty",
        .path = {"empty"},
        .is_tensor = true,
        .shape = {0, 2},
-       .chunks = {{.box = {.offsets = {0, 0}, .sizes = {0, 2}}, .file = 0, .place = {.offset = 150, .length = 9}}}},
+       .chunks = {{.box = {first, sizes[2]}, .file = 0, .place = {.offset = 150, .length = 9}}}},
       {.key = "step",
        .path = {"step"},
        .shape = {},
-       .chunks = {{.box = {.offsets = {}, .sizes = {}}, .file = 0, .place = {.offset = 0, .length = 100}}}},
+       .chunks = {{.box = {}, .file = 0, .place = {.offset = 0, .length = 100}}}},
   };
   return metadata;
 }
