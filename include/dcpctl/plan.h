@@ -65,20 +65,26 @@ struct Region {
   uint64_t first_piece = 0;
   uint64_t piece_count = 0;
   std::optional<Cast> cast = std::nullopt;
-  std::string key;  // for messages
+  uint32_t key = 0;  // into Plan::keys, for messages
 };
 
-// Four bytes of a literal that become the CRC-32 of a region, little-endian, once it is known.
+// Four bytes of a text that become the CRC-32 of a region, little-endian, once it is known.
 struct Hole {
-  uint64_t pos = 0;  // in Literal::bytes
-  uint32_t region = 0;
+  uint64_t pos = 0;     // in Text::bytes
+  uint32_t region = 0;  // counted from Literal::first_region
+};
+
+// What a literal says. Archives of tensors of one type and shape look alike: all of them share theirs.
+struct Text {
+  std::string bytes;
+  std::vector<Hole> holes;  // not empty: written last, when the regions are done
 };
 
 struct Literal {
   uint32_t output = 0;
+  uint32_t text = 0;  // into Plan::texts
   uint64_t offset = 0;
-  std::string bytes;
-  std::vector<Hole> holes;  // not empty: written last, when the regions are done
+  uint32_t first_region = 0;  // into Plan::regions; of no meaning when the text has no holes
 };
 
 // Bytes of an output that are zero: room between archives.
@@ -105,13 +111,19 @@ struct Plan {
   std::vector<PlanFile> files;   // what sources are read from
   std::vector<PlanCopy> copies;  // beside the outputs
   std::vector<PlanOutput> outputs;
+  // Each in the order of the outputs, and of offsets in them.
   std::vector<Literal> literals;
   std::vector<Gap> gaps;
   std::vector<Region> regions;
   std::vector<Piece> pieces;
   std::vector<PlanSource> sources;
-  Dims dims;  // the pool
+  std::vector<Text> texts;
+  std::vector<std::string> keys;  // of entries
+  Dims dims;                      // the pool
   PlanNeeds needs;
+
+  [[nodiscard]] const Text& TextOf(const Literal& literal) const { return texts[literal.text]; }
+  [[nodiscard]] const std::string& KeyOf(const Region& region) const { return keys[region.key]; }
 
   [[nodiscard]] DimsView ShapeOf(const Region& region) const { return Pool(region.shape, region.rank); }
   [[nodiscard]] DimsView PositionOf(const Region& region, const Piece& piece) const {
@@ -146,8 +158,9 @@ struct PlanSummary {
 
 // Proves what every engine relies on: each output byte is written exactly once, the pieces of a region
 // cover it exactly once and are sorted by position in its first dimension, sources lie inside their storages and those
-// inside their files, holes lie inside their literals and sum regions of the same output, copies are of files that are
-// there. A failure is kInternal: planners must not make such a plan, whatever the input.
+// inside their files, parts are in the order of the outputs, holes lie inside their texts and sum regions of the same
+// output, copies are of files that are there. A failure is kInternal: planners must not make such a plan, whatever the
+// input.
 [[nodiscard]] Result<void> CheckPlan(const Plan& plan);
 
 }  // namespace dcpctl

@@ -27,25 +27,21 @@ struct NewItem {
   bool is_tensor = false;
 };
 
+// The archive, with offsets from its own start. Slot ids count the storages.
+struct ItemLayout {
+  zip::ArchiveLayout archive;
+  bool is_tensor = false;
+};
+
+Result<ItemLayout> MakeItemLayout(const NewItem& item);
+
+// Where such an item starts in a data file whose items so far end at `end`: there, or some zeros later.
+uint64_t StartOf(const ItemLayout& item, uint64_t end);
+
 struct PlacedItem {
   uint64_t offset = 0;  // in the data file
   uint64_t length = 0;
 };
-
-// Zeros between items.
-struct DataFileGap {
-  uint64_t offset = 0;
-  uint64_t bytes = 0;
-};
-
-// As zip::ArchiveLayout, for a whole data file. Slot ids count the storages of all items in order.
-struct DataFileLayout {
-  zip::ArchiveLayout bytes;
-  std::vector<DataFileGap> gaps;
-  std::vector<PlacedItem> items;
-};
-
-Result<DataFileLayout> MakeDataFileLayout(const std::vector<NewItem>& items);
 
 // What `.metadata` has to say.
 struct NewChunk {

@@ -104,7 +104,7 @@ Result<bool> CloneRegion(const Plan& plan, const Region& region, Reflink mode, i
   }
   if (!all && mode == Reflink::kAlways) {
     return Fail(Place{.file = out.target().string()}, ErrorKind::kUnsupported,
-                "cannot clone " + Quote(region.key) + ": " + why_not);
+                "cannot clone " + Quote(plan.KeyOf(region)) + ": " + why_not);
   }
   if (!all) return false;
   for (const Extent& extent : extents) digest.Add(extent.pos, extent.bytes, plan.sources[extent.source].stored.crc);

@@ -190,7 +190,7 @@ class Runner {
       return {};
     }
     if (step.kind == StepKind::kLiteral) {
-      std::memcpy(part.data(), plan_.literals[step.index].bytes.data() + step.begin, part.size());
+      std::memcpy(part.data(), TextOf(step.index).bytes.data() + step.begin, part.size());
       return {};
     }
     DCPCTL_TRY(filler_.Fill(step.index, step.begin, part, scratch));
@@ -200,13 +200,15 @@ class Runner {
     return {};
   }
 
+  const Text& TextOf(uint32_t literal) const { return plan_.TextOf(plan_.literals[literal]); }
+
   Result<void> WriteLiteral(uint64_t number, const Task& task, uint32_t index) {
     DCPCTL_TRY(in_.target.Begin(number));
-    const Literal& literal = plan_.literals[index];
-    if (literal.holes.empty()) {
-      DCPCTL_TRY(in_.target.Write(task.output, task.offset, AsBytes(literal.bytes)));
+    const Text& text = TextOf(index);
+    if (text.holes.empty()) {
+      DCPCTL_TRY(in_.target.Write(task.output, task.offset, AsBytes(text.bytes)));
     } else {
-      std::string bytes = literal.bytes;
+      std::string bytes = text.bytes;
       PatchOrDefer(index, std::as_writable_bytes(std::span(bytes)));
       DCPCTL_TRY(in_.target.Write(task.output, task.offset, AsBytes(bytes)));
     }
@@ -223,8 +225,9 @@ class Runner {
   }
 
   bool Patch(uint32_t index, std::span<std::byte> bytes) {
-    for (const Hole& hole : plan_.literals[index].holes) {
-      const auto crc = filler_.digest(hole.region).Whole(plan_.regions[hole.region].bytes);
+    for (const Hole& hole : TextOf(index).holes) {
+      const uint32_t region = plan_.literals[index].first_region + hole.region;
+      const auto crc = filler_.digest(region).Whole(plan_.regions[region].bytes);
       if (!crc) return false;
       for (size_t i = 0; i < sizeof(*crc); ++i) bytes[hole.pos + i] = static_cast<std::byte>(*crc >> (8 * i));
     }
@@ -233,7 +236,7 @@ class Runner {
 
   Result<void> WriteDeferred(uint32_t index) {
     const Literal& literal = plan_.literals[index];
-    std::string bytes = literal.bytes;
+    std::string bytes = TextOf(index).bytes;
     if (in_.target.ordered() || !Patch(index, std::as_writable_bytes(std::span(bytes)))) {
       return Fail(ErrorKind::kInternal, "a checksum was not known when it had to be written");
     }

@@ -255,7 +255,7 @@ Result<void> TileFiller::VerifySource(const Piece& piece, Scratch& scratch) {
 Error TileFiller::Describe(Error error, const Region& region, const Piece& piece) const {
   if (error.kind() == ErrorKind::kCancelled) return error;
   const BoxView box{plan_.PositionOf(region, piece), plan_.SizeOf(region, piece)};
-  return std::move(error).In("chunk " + ToString(box) + " of " + Quote(region.key));
+  return std::move(error).In("chunk " + ToString(box) + " of " + Quote(plan_.KeyOf(region)));
 }
 
 }  // namespace dcpctl::engine

@@ -53,7 +53,8 @@ Result<const plugin::TensorMathV1*> OpenMathFor(const Plan& plan, const RunOptio
       if (plugin::HasType(*math.table, type)) continue;
       return Fail(Error(ErrorKind::kUnsupported, std::string(math.library) + " does not cast " +
                                                      std::string(type == region.cast->to ? "to " : "from ") +
-                                                     std::string(Name(type)) + " (tensor " + Quote(region.key) + ")")
+                                                     std::string(Name(type)) + " (tensor " + Quote(plan.KeyOf(region)) +
+                                                     ")")
                       .Advise("build the plug-in on a newer LibTorch, or leave the tensor out"));
     }
   }

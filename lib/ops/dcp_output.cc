@@ -1,6 +1,7 @@
 #include "ops/dcp_output.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -34,9 +35,11 @@ class DcpOutputPlanner {
         options_(options),
         builder_(catalog),
         places_(options.items.size()),
+        form_of_(catalog.entries.size()),
         turn_(TurnOfEntries(catalog)) {}
 
   Result<Plan> Run() {
+    builder_.Reserve(options_.items.size(), options_.dims.size() / 2);
     for (uint32_t file = 0; file < options_.files.size(); ++file) {
       if (options_.files[file].adopted == kNoFile) {
         DCPCTL_TRY(AddDataFile(options_.files[file].name, ItemsOf(file)));
@@ -47,7 +50,7 @@ class DcpOutputPlanner {
     DCPCTL_ASSIGN(const dcp::NewMetadata metadata, DescribeEntries());
     DCPCTL_ASSIGN(std::string bytes, dcp::WriteMetadata(metadata, options_.compat));
     const uint32_t output = builder_.AddOutput(std::string(dcp::kMetadataName), bytes.size());
-    builder_.AddLiteral({.output = output, .offset = 0, .bytes = std::move(bytes), .holes = {}});
+    builder_.AddLiteral({.output = output, .text = builder_.AddText({.bytes = std::move(bytes), .holes = {}})});
     return std::move(builder_).Finish();
   }
 
@@ -55,11 +58,11 @@ class DcpOutputPlanner {
     CompressedOutput output;
     for (uint32_t file = 0; file < options_.files.size(); ++file) {
       for (const size_t i : ItemsOf(file)) {
-        fillings_.clear();
-        DCPCTL_ASSIGN(dcp::NewItem item, MakeItem(options_.items[i]));
-        item.is_tensor = false;  // nothing of it is on a boundary once it is compressed
-        DCPCTL_ASSIGN(dcp::DataFileLayout layout, dcp::MakeDataFileLayout({item}));
-        Place(options_.files[file].name, std::move(layout));
+        DCPCTL_ASSIGN(const Form* const form, FormOf(options_.items[i]));
+        // Nothing of it is on a boundary once it is compressed: it starts where its output does.
+        const uint32_t number = builder_.AddOutput(options_.files[file].name, form->layout.archive.total_bytes);
+        AddItem(number, 0, options_.items[i], *form);
+        objects_.clear();
         output.items.push_back(i);
       }
     }
@@ -79,12 +82,24 @@ class DcpOutputPlanner {
   }
 
  private:
-  // What fills a slot of the data file that is being laid out.
-  struct Filling {
-    const DcpItem* tensor = nullptr;
-    const Object* object = nullptr;
-    const ObjectStorage* storage = nullptr;
+  // An item as it is wherever it lies.
+  struct Form {
+    dcp::ItemLayout layout;
+    std::vector<uint32_t> texts;                   // of the plan, for the literals of the layout
+    std::vector<const ObjectStorage*> storages{};  // of an object: what fills its slots
   };
+
+  // Told apart without a copy of the sizes.
+  struct IsBefore {
+    using is_transparent = void;
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      if (a.first != b.first) return a.first < b.first;
+      return std::ranges::lexicographical_compare(a.second, b.second);
+    }
+  };
+
+  using TensorForms = std::map<std::pair<DType, Dims>, Form, IsBefore>;
 
   bool IsTensor(const DcpItem& item) const { return catalog_.entries[item.entry].is_tensor; }
   const Tensor& TensorOf(const DcpItem& item) const { return catalog_.tensors[catalog_.entries[item.entry].index]; }
@@ -112,20 +127,25 @@ class DcpOutputPlanner {
     return items_of_[file];
   }
 
-  Result<dcp::NewItem> MakeItem(const DcpItem& item) {
-    return IsTensor(item) ? MakeTensorItem(item) : MakeObjectItem(ObjectOf(item));
-  }
-
   Result<void> AddDataFile(const std::string& name, const std::vector<size_t>& order) {
-    fillings_.clear();
-    std::vector<dcp::NewItem> items;
+    objects_.clear();
+    std::vector<const Form*> forms;
+    forms.reserve(order.size());
+    uint64_t end = 0;
     for (const size_t i : order) {
-      DCPCTL_ASSIGN(dcp::NewItem item, MakeItem(options_.items[i]));
-      items.push_back(std::move(item));
+      DCPCTL_ASSIGN(const Form* const form, FormOf(options_.items[i]));
+      forms.push_back(form);
+      places_[i] = {.offset = dcp::StartOf(form->layout, end), .length = form->layout.archive.total_bytes};
+      end = places_[i].offset + places_[i].length;
     }
-    DCPCTL_ASSIGN(dcp::DataFileLayout layout, dcp::MakeDataFileLayout(items));
-    for (size_t i = 0; i < order.size(); ++i) places_[order[i]] = layout.items[i];
-    Place(name, std::move(layout));
+    const uint32_t output = builder_.AddOutput(name, end);
+    end = 0;
+    for (size_t n = 0; n < order.size(); ++n) {
+      const dcp::PlacedItem& place = places_[order[n]];
+      if (place.offset > end) builder_.AddGap({.output = output, .offset = end, .bytes = place.offset - end});
+      AddItem(output, place.offset, options_.items[order[n]], *forms[n]);
+      end = place.offset + place.length;
+    }
     return {};
   }
 
@@ -135,49 +155,68 @@ class DcpOutputPlanner {
       builder_.AddCopy(file.adopted, file.name, options_.data == DataPolicy::kLink);
   }
 
-  Result<dcp::NewItem> MakeTensorItem(const DcpItem& item) {
-    const Tensor& tensor = TensorOf(item);
-    std::string& bytes = tensor_pickles_[{tensor.dtype, item.box.sizes}];
-    if (bytes.empty()) {
-      pickle::Document document;
-      DCPCTL_ASSIGN(bytes, pickle::WritePickle(torch::MakeTensor(document, tensor.dtype, item.box.sizes, "0"),
-                                               {.protocol = 2, .limits = {}}));
-    }
-    fillings_.push_back({.tensor = &item});
-    return dcp::NewItem{
-        .pickle = bytes, .storage_bytes = {*Numel(item.box.sizes) * ItemBytes(tensor.dtype)}, .is_tensor = true};
+  Result<const Form*> FormOf(const DcpItem& item) {
+    if (!IsTensor(item)) return FormOf(ObjectOf(item));
+    const DType dtype = TensorOf(item).dtype;
+    const DimsView sizes = options_.BoxOf(item).sizes;
+    const TensorForms::value_type*& last = form_of_[item.entry];
+    if (last != nullptr && std::ranges::equal(last->first.second, sizes)) return &last->second;
+    const auto known = tensors_.find(std::pair(dtype, sizes));
+    if (known != tensors_.end()) return &(last = &*known)->second;
+    pickle::Document document;
+    DCPCTL_ASSIGN(std::string pickle,
+                  pickle::WritePickle(torch::MakeTensor(document, dtype, sizes, "0"), {.protocol = 2, .limits = {}}));
+    DCPCTL_ASSIGN(Form form, MakeForm({.pickle = std::move(pickle),
+                                       .storage_bytes = {*Numel(sizes) * ItemBytes(dtype)},
+                                       .is_tensor = true}));
+    last = &*tensors_.emplace(std::pair(dtype, Dims(sizes.begin(), sizes.end())), std::move(form)).first;
+    return &last->second;
   }
 
-  Result<dcp::NewItem> MakeObjectItem(const Object& object) {
+  Result<const Form*> FormOf(const Object& object) {
     pickle::Document document;
     dcp::NewItem item;
+    std::vector<const ObjectStorage*> storages;
     DCPCTL_ASSIGN(const pickle::Value value, ImportObject(document, object, [&](const ObjectStorage& storage) {
-                    fillings_.push_back({.object = &object, .storage = &storage});
+                    storages.push_back(&storage);
                     item.storage_bytes.push_back(storage.stored.bytes);
-                    return std::to_string(item.storage_bytes.size() - 1);
+                    return std::to_string(storages.size() - 1);
                   }));
     DCPCTL_ASSIGN(item.pickle, pickle::WritePickle(value, {.protocol = 2, .limits = {}}));
-    return item;
+    DCPCTL_ASSIGN(Form form, MakeForm(item));
+    form.storages = std::move(storages);
+    return &objects_.emplace_back(std::move(form));
   }
 
-  void Place(const std::string& name, dcp::DataFileLayout file) {
-    zip::ArchiveLayout& layout = file.bytes;
-    const uint32_t output = builder_.AddOutput(name, layout.total_bytes);
-    for (const dcp::DataFileGap& gap : file.gaps)
-      builder_.AddGap({.output = output, .offset = gap.offset, .bytes = gap.bytes});
-    std::unordered_map<zip::SlotId, uint32_t> regions;
-    for (const zip::PlacedSlot& slot : layout.slots) {
-      const Filling& filling = fillings_[slot.id];
-      regions[slot.id] =
-          filling.tensor != nullptr
-              ? builder_.AddBox(output, slot.offset, TensorOf(*filling.tensor), filling.tensor->box.view())
-              : builder_.AddStorage(output, slot.offset, *filling.object, *filling.storage);
-    }
-    for (zip::Literal& literal : layout.literals) {
-      Literal planned{.output = output, .offset = literal.offset, .bytes = std::move(literal.bytes), .holes = {}};
+  Result<Form> MakeForm(const dcp::NewItem& item) {
+    DCPCTL_ASSIGN(dcp::ItemLayout layout, dcp::MakeItemLayout(item));
+    std::vector<uint32_t> region_of(item.storage_bytes.size());  // each slot becomes one
+    for (uint32_t i = 0; i < layout.archive.slots.size(); ++i) region_of[layout.archive.slots[i].id] = i;
+    std::vector<uint32_t> texts;
+    for (zip::Literal& literal : layout.archive.literals) {
+      Text text{.bytes = std::move(literal.bytes), .holes = {}};
       for (const zip::CrcHole& hole : literal.holes)
-        planned.holes.push_back({.pos = hole.pos, .region = regions.at(hole.slot)});
-      builder_.AddLiteral(std::move(planned));
+        text.holes.push_back({.pos = hole.pos, .region = region_of[hole.slot]});
+      texts.push_back(builder_.AddText(std::move(text)));
+    }
+    return Form{.layout = std::move(layout), .texts = std::move(texts)};
+  }
+
+  void AddItem(uint32_t output, uint64_t start, const DcpItem& item, const Form& form) {
+    const auto first_region = static_cast<uint32_t>(builder_.region_count());
+    const zip::ArchiveLayout& archive = form.layout.archive;
+    for (const zip::PlacedSlot& slot : archive.slots) {
+      if (IsTensor(item)) {
+        builder_.AddBox(output, start + slot.offset, TensorOf(item), options_.BoxOf(item));
+      } else {
+        builder_.AddStorage(output, start + slot.offset, ObjectOf(item), *form.storages[slot.id]);
+      }
+    }
+    for (size_t i = 0; i < form.texts.size(); ++i) {
+      builder_.AddLiteral({.output = output,
+                           .text = form.texts[i],
+                           .offset = start + archive.literals[i].offset,
+                           .first_region = first_region});
     }
   }
 
@@ -201,7 +240,7 @@ class DcpOutputPlanner {
         }
       }
       metadata.entries[position[item.entry]].chunks.push_back(
-          {.box = item.box.view(), .file = item.file, .place = places_[i], .transforms = item.transforms});
+          {.box = options_.BoxOf(item), .file = item.file, .place = places_[i], .transforms = item.transforms});
     }
     return metadata;
   }
@@ -231,11 +270,12 @@ class DcpOutputPlanner {
   const DcpOutputOptions& options_;
   PlanBuilder builder_;
   std::vector<std::vector<size_t>> items_of_;  // by file; see ItemsOf
-  std::vector<Filling> fillings_;
-  std::vector<dcp::PlacedItem> places_;  // by item
+  std::vector<dcp::PlacedItem> places_;        // by item
   // Ranks have boxes of the same few sizes.
-  std::map<std::pair<DType, Dims>, std::string> tensor_pickles_;
-  const std::vector<size_t> turn_;  // of each entry, in the order of the state
+  TensorForms tensors_;
+  std::vector<const TensorForms::value_type*> form_of_;  // what was found last, by entry
+  std::deque<Form> objects_;                             // of the data file that is being laid out
+  const std::vector<size_t> turn_;                       // of each entry, in the order of the state
 };
 
 }  // namespace

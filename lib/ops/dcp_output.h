@@ -25,10 +25,11 @@ struct DcpFile {
 struct DcpItem {
   uint32_t entry = 0;  // into Catalog::entries
   uint32_t file = 0;   // into DcpOutputOptions::files
-  Box box;             // of a tensor; may be empty
   // Where it is in an adopted file.
   dcp::PlacedItem place = {};
   uint32_t transforms = 0;  // into Catalog::transform_chains
+  uint32_t rank = 0;        // of the box
+  uint64_t box = 0;         // in the pool: offsets, then sizes
 };
 
 // Of the items in one file.
@@ -40,11 +41,24 @@ enum class ItemOrder : uint8_t {
 struct DcpOutputOptions {
   std::vector<KeyPath> paths;  // new path of each entry that has an item, by Catalog::entries
   std::vector<DcpFile> files;
-  std::vector<DcpItem> items;  // those of one entry in the order of its chunks
+  std::vector<DcpItem> items;  // those of one entry in the order of its chunks; see AddItem
+  Dims dims = {};              // the pool
   ItemOrder order = ItemOrder::kObjectsFirst;
   bool nested = true;
   dcp::Compat compat;
   DataPolicy data = DataPolicy::kRewrite;  // of adopted files
+
+  // `box` is of a tensor and may be empty; of an object it has no dimensions.
+  void AddItem(DcpItem item, BoxView box) {
+    item.rank = static_cast<uint32_t>(box.sizes.size());
+    item.box = dims.size();
+    dims.insert(dims.end(), box.offsets.begin(), box.offsets.end());
+    dims.insert(dims.end(), box.sizes.begin(), box.sizes.end());
+    items.push_back(item);
+  }
+  [[nodiscard]] BoxView BoxOf(const DcpItem& item) const {
+    return {DimsView(dims).subspan(item.box, item.rank), DimsView(dims).subspan(item.box + item.rank, item.rank)};
+  }
 };
 
 // Outputs of the plan are the data files, named by `files`, and last `.metadata`; adopted files are its copies. With

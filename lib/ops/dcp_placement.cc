@@ -14,11 +14,6 @@ namespace {
 
 std::string DataFileName(uint64_t rank) { return "__" + std::to_string(rank) + "_0.distcp"; }
 
-Box ToBox(BoxView view) {
-  return {.offsets = Dims(view.offsets.begin(), view.offsets.end()),
-          .sizes = Dims(view.sizes.begin(), view.sizes.end())};
-}
-
 // All of a tensor; nothing of an object.
 Box WholeBox(const Catalog& catalog, EntryRef entry) {
   if (!entry.is_tensor) return {};
@@ -58,7 +53,7 @@ void PlaceWhole(const Placing& what, DcpOutputOptions& output) {
   output.files = {{.name = DataFileName(0)}};
   for (uint32_t e = 0; e < what.catalog.entries.size(); ++e) {
     if (what.selected[e])
-      output.items.push_back({.entry = e, .file = 0, .box = WholeBox(what.catalog, what.catalog.entries[e])});
+      output.AddItem({.entry = e, .file = 0}, WholeBox(what.catalog, what.catalog.entries[e]).view());
   }
 }
 
@@ -70,12 +65,12 @@ void PlaceChunks(const Placing& what, DcpOutputOptions& output) {
     const EntryRef entry = catalog.entries[e];
     if (!entry.is_tensor) {
       const uint32_t file = IsMade(what, e) ? 0 : file_of[catalog.objects[entry.index].file];
-      output.items.push_back({.entry = e, .file = file, .box = {}});
+      output.AddItem({.entry = e, .file = file}, {});
       continue;
     }
     const Tensor& tensor = catalog.tensors[entry.index];
     for (const Chunk& chunk : catalog.ChunksOf(tensor))
-      output.items.push_back({.entry = e, .file = file_of[chunk.file], .box = ToBox(catalog.BoxOf(tensor, chunk))});
+      output.AddItem({.entry = e, .file = file_of[chunk.file]}, catalog.BoxOf(tensor, chunk));
   }
 }
 
@@ -86,8 +81,10 @@ void PlaceRanks(const RankLayout& layout, DcpOutputOptions& output) {
     file_of[rank] = static_cast<uint32_t>(output.files.size());
     output.files.push_back({.name = DataFileName(rank)});
   }
+  output.items.reserve(layout.pieces.size());
+  output.dims.reserve(layout.dims.size());
   for (const RankPiece& piece : layout.pieces)
-    output.items.push_back({.entry = piece.entry, .file = file_of[piece.rank], .box = ToBox(layout.BoxOf(piece))});
+    output.AddItem({.entry = piece.entry, .file = file_of[piece.rank]}, layout.BoxOf(piece));
 }
 
 Result<void> PlaceRecords(const Placing& what, DcpOutputOptions& output) {
@@ -116,25 +113,25 @@ Result<void> PlaceRecords(const Placing& what, DcpOutputOptions& output) {
         new_file = static_cast<uint32_t>(output.files.size());
         output.files.push_back({.name = DataFileName(NextRank(catalog))});
       }
-      output.items.push_back({.entry = e, .file = *new_file, .box = WholeBox(catalog, entry)});
+      output.AddItem({.entry = e, .file = *new_file}, WholeBox(catalog, entry).view());
       continue;
     }
     if (!entry.is_tensor) {
       const Object& object = catalog.objects[entry.index];
-      output.items.push_back({.entry = e,
-                              .file = adopt(object.file),
-                              .box = {},
-                              .place = {.offset = object.offset, .length = object.length},
-                              .transforms = object.transforms});
+      output.AddItem({.entry = e,
+                      .file = adopt(object.file),
+                      .place = {.offset = object.offset, .length = object.length},
+                      .transforms = object.transforms},
+                     {});
       continue;
     }
     const Tensor& tensor = catalog.tensors[entry.index];
     for (const Chunk& chunk : catalog.ChunksOf(tensor)) {
-      output.items.push_back({.entry = e,
-                              .file = adopt(chunk.file),
-                              .box = ToBox(catalog.BoxOf(tensor, chunk)),
-                              .place = {.offset = chunk.offset, .length = chunk.length},
-                              .transforms = chunk.transforms});
+      output.AddItem({.entry = e,
+                      .file = adopt(chunk.file),
+                      .place = {.offset = chunk.offset, .length = chunk.length},
+                      .transforms = chunk.transforms},
+                     catalog.BoxOf(tensor, chunk));
     }
   }
   for (const DcpFile& file : output.files) {

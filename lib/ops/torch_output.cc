@@ -99,10 +99,10 @@ class TorchOutputPlanner {
                                       : builder.AddStorage(output, placed.offset, *slot.object, *slot.storage);
     }
     for (zip::Literal& literal : layout.literals) {
-      Literal planned{.output = output, .offset = literal.offset, .bytes = std::move(literal.bytes), .holes = {}};
+      Text text{.bytes = std::move(literal.bytes), .holes = {}};
       for (const zip::CrcHole& hole : literal.holes)
-        planned.holes.push_back({.pos = hole.pos, .region = region_of_slot[hole.slot]});
-      builder.AddLiteral(std::move(planned));
+        text.holes.push_back({.pos = hole.pos, .region = region_of_slot[hole.slot]});
+      builder.AddLiteral({.output = output, .text = builder.AddText(std::move(text)), .offset = literal.offset});
     }
     return std::move(builder).Finish();
   }

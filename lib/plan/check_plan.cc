@@ -9,38 +9,30 @@
 #include "base/result.h"
 #include "dcpctl/plan.h"
 #include "model/coverage.h"
+#include "plan/parts.h"
 #include "plan/region.h"
 
 namespace dcpctl {
 namespace {
 
-struct Span {
-  uint32_t output;
-  uint64_t offset;
-  uint64_t bytes;
-};
-
 auto Bug(std::string message) { return Fail(ErrorKind::kInternal, "plan: " + std::move(message)); }
 
 // Literals, gaps and regions, laid end to end, are the outputs.
 Result<void> CheckOutputs(const Plan& plan) {
-  std::vector<Span> spans;
-  for (const Literal& literal : plan.literals) spans.push_back({literal.output, literal.offset, literal.bytes.size()});
-  for (const Gap& gap : plan.gaps) spans.push_back({gap.output, gap.offset, gap.bytes});
-  for (const Region& region : plan.regions) spans.push_back({region.output, region.offset, region.bytes});
-  std::erase_if(spans, [](const Span& span) { return span.bytes == 0; });
-  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
-    return a.output != b.output ? a.output < b.output : a.offset < b.offset;
-  });
   std::vector<uint64_t> end(plan.outputs.size(), 0);
-  for (const Span& span : spans) {
-    if (span.output >= end.size()) return Bug("output " + std::to_string(span.output) + " is not there");
-    if (span.offset != end[span.output]) {
-      return Bug("bytes up to " + std::to_string(end[span.output]) + " are written and the next begin at " +
-                 std::to_string(span.offset));
+  Result<void> checked;
+  ForEachPart(plan, [&](const Part& part) {
+    if (!checked) return;
+    if (part.output >= end.size()) {
+      checked = Bug("output " + std::to_string(part.output) + " is not there");
+    } else if (part.offset != end[part.output]) {
+      checked = Bug("bytes up to " + std::to_string(end[part.output]) + " are written and the next begin at " +
+                    std::to_string(part.offset));
+    } else {
+      end[part.output] += part.bytes;
     }
-    end[span.output] += span.bytes;
-  }
+  });
+  DCPCTL_TRY(std::move(checked));
   for (size_t i = 0; i < end.size(); ++i) {
     if (end[i] != plan.outputs[i].bytes)
       return Bug(std::to_string(end[i]) + " bytes are written of " + std::to_string(plan.outputs[i].bytes));
@@ -58,14 +50,29 @@ Result<void> CheckCopies(const Plan& plan) {
   return {};
 }
 
-Result<void> CheckHoles(const Plan& plan) {
-  for (const Literal& literal : plan.literals) {
-    for (const Hole& hole : literal.holes) {
-      if (!InRange(hole.pos, sizeof(uint32_t), literal.bytes.size()) || hole.region >= plan.regions.size())
-        return Bug("a checksum has no place");
-      if (plan.regions[hole.region].output != literal.output) return Bug("a checksum is in another output");
+Result<void> CheckTexts(const Plan& plan) {
+  for (const Text& text : plan.texts) {
+    for (const Hole& hole : text.holes) {
+      if (!InRange(hole.pos, sizeof(uint32_t), text.bytes.size())) return Bug("a checksum has no place");
     }
   }
+  for (const Literal& literal : plan.literals) {
+    for (const Hole& hole : plan.TextOf(literal).holes) {
+      const uint64_t region = uint64_t{literal.first_region} + hole.region;
+      if (region >= plan.regions.size()) return Bug("a checksum is of nothing");
+      if (plan.regions[region].output != literal.output) return Bug("a checksum is in another output");
+    }
+  }
+  return {};
+}
+
+// What the others look up without a look.
+Result<void> CheckNumbers(const Plan& plan) {
+  const auto has_text = [&](const Literal& literal) { return literal.text < plan.texts.size(); };
+  if (!std::ranges::all_of(plan.literals, has_text)) return Bug("a literal has no text");
+  const auto has_key = [&](const Region& region) { return region.key < plan.keys.size(); };
+  if (!std::ranges::all_of(plan.regions, has_key)) return Bug("a region has no key");
+  if (!std::ranges::is_sorted(plan.regions, {}, &Region::output)) return Bug("regions are out of order");
   return {};
 }
 
@@ -80,14 +87,16 @@ std::optional<uint64_t> ElementsNeeded(uint64_t first, DimsView from, DimsView s
 }
 
 Result<void> CheckPiece(const Plan& plan, const Region& region, const Piece& piece) {
-  if (piece.source >= plan.sources.size()) return Bug("a piece of " + Quote(region.key) + " has no source");
+  if (piece.source >= plan.sources.size()) return Bug("a piece of " + Quote(plan.KeyOf(region)) + " has no source");
   const PlanSource& source = plan.sources[piece.source];
   const DimsView sizes = plan.SizeOf(region, piece);
-  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return Bug("an empty piece in " + Quote(region.key));
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end())
+    return Bug("an empty piece in " + Quote(plan.KeyOf(region)));
   const auto needed = ElementsNeeded(source.stored.first_element, plan.SourcePositionOf(region, piece), sizes,
                                      plan.StridesOf(region, source));
   const auto bytes = needed ? CheckedMul(*needed, SourceItemBytes(region)) : std::nullopt;
-  if (!bytes || *bytes > source.stored.bytes) return Bug("a piece of " + Quote(region.key) + " reads past its storage");
+  if (!bytes || *bytes > source.stored.bytes)
+    return Bug("a piece of " + Quote(plan.KeyOf(region)) + " reads past its storage");
   return {};
 }
 
@@ -96,7 +105,7 @@ Result<void> CheckOrder(const Plan& plan, const Region& region) {
   for (uint64_t i = 1; region.rank > 0 && i < region.piece_count; ++i) {
     const Piece* piece = &plan.pieces[region.first_piece + i];
     if (plan.PositionOf(region, *piece)[0] < plan.PositionOf(region, piece[-1])[0])
-      return Bug("pieces of " + Quote(region.key) + " are out of order");
+      return Bug("pieces of " + Quote(plan.KeyOf(region)) + " are out of order");
   }
   return {};
 }
@@ -104,8 +113,8 @@ Result<void> CheckOrder(const Plan& plan, const Region& region) {
 // Engines ask for the plug-in once, before they begin.
 Result<void> CheckCast(const Plan& plan, const Region& region) {
   if (!region.cast) return {};
-  if (!plan.needs.tensor_math) return Bug("a cast of " + Quote(region.key) + " that nobody expects");
-  if (ItemBytes(region.cast->to) != region.item_bytes) return Bug("type of " + Quote(region.key));
+  if (!plan.needs.tensor_math) return Bug("a cast of " + Quote(plan.KeyOf(region)) + " that nobody expects");
+  if (ItemBytes(region.cast->to) != region.item_bytes) return Bug("type of " + Quote(plan.KeyOf(region)));
   return {};
 }
 
@@ -113,9 +122,10 @@ Result<void> CheckRegion(const Plan& plan, const Region& region) {
   DCPCTL_TRY(CheckCast(plan, region));
   const DimsView shape = plan.ShapeOf(region);
   const auto numel = Numel(shape);
-  if (!numel || CheckedMul(*numel, region.item_bytes) != region.bytes) return Bug("length of " + Quote(region.key));
+  if (!numel || CheckedMul(*numel, region.item_bytes) != region.bytes)
+    return Bug("length of " + Quote(plan.KeyOf(region)));
   if (!InRange(region.first_piece, region.piece_count, plan.pieces.size()))
-    return Bug("pieces of " + Quote(region.key));
+    return Bug("pieces of " + Quote(plan.KeyOf(region)));
   for (uint64_t i = 0; i < region.piece_count; ++i)
     DCPCTL_TRY(CheckPiece(plan, region, plan.pieces[region.first_piece + i]));
   DCPCTL_TRY(CheckOrder(plan, region));
@@ -123,7 +133,7 @@ Result<void> CheckRegion(const Plan& plan, const Region& region) {
     const Piece& piece = plan.pieces[region.first_piece + i];
     return BoxView{plan.PositionOf(region, piece), plan.SizeOf(region, piece)};
   });
-  if (!coverage.ok()) return Bug("pieces do not tile " + Quote(region.key));
+  if (!coverage.ok()) return Bug("pieces do not tile " + Quote(plan.KeyOf(region)));
   return {};
 }
 
@@ -142,9 +152,10 @@ Result<void> CheckSource(const Plan& plan, const PlanSource& source) {
 }  // namespace
 
 Result<void> CheckPlan(const Plan& plan) {
+  DCPCTL_TRY(CheckNumbers(plan));
   DCPCTL_TRY(CheckOutputs(plan));
   DCPCTL_TRY(CheckCopies(plan));
-  DCPCTL_TRY(CheckHoles(plan));
+  DCPCTL_TRY(CheckTexts(plan));
   for (const PlanSource& source : plan.sources) DCPCTL_TRY(CheckSource(plan, source));
   for (const Region& region : plan.regions) DCPCTL_TRY(CheckRegion(plan, region));
   return {};

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/parts.h"
 #include "plan/region.h"
 #include "plan/siblings.h"
 
@@ -47,24 +48,20 @@ class Scheduler {
         tile_bytes_(tile_bytes),
         strided_tile_bytes_(std::min(std::max(kStridedTileBytes, tile_bytes), most_bytes)),
         shared_bytes_(std::min(std::max(kSharedBytes, tile_bytes), most_bytes)),
-        parts_(InOutputOrder()),
         next_(plan.outputs.size() + 1) {
-    for (const Part& part : parts_) ++next_[part.output + 1];
+    parts_.reserve(PartCount(plan));
+    ForEachPart(plan, [this](const Part& part) {
+      parts_.push_back({part.kind, part.index});
+      ++next_[part.output + 1];
+    });
     for (size_t o = 1; o < next_.size(); ++o) next_[o] += next_[o - 1];
     ends_.assign(next_.begin() + 1, next_.end());
+    schedule_.steps.reserve(parts_.size());
     if (!limits.output_by_output) siblings_ = FindSiblings(plan);
   }
 
   void Run() {
-    group_of_.assign(plan_.regions.size(), kAlone);
-    place_of_.assign(plan_.regions.size(), 0);
-    for (size_t g = 0; g < siblings_.size(); ++g) {
-      if (siblings_[g].row_bytes > shared_bytes_) continue;  // long enough to be read row by row
-      for (const uint32_t r : siblings_[g].regions) group_of_[r] = g;
-    }
-    for (size_t p = 0; p < parts_.size(); ++p) {
-      if (parts_[p].kind == StepKind::kRegion) place_of_[parts_[p].index] = p;
-    }
+    if (!siblings_.empty()) FindPlaces();
     for (size_t output = 0; output < ends_.size(); ++output) {
       while (next_[output] < ends_[output]) AddNext(output);
     }
@@ -75,38 +72,32 @@ class Scheduler {
  private:
   static constexpr size_t kAlone = SIZE_MAX;
 
-  struct Part {
+  struct PartNumber {
     StepKind kind;
     uint32_t index;
-    uint32_t output;
-    uint64_t offset;
   };
 
-  std::vector<Part> InOutputOrder() const {
-    std::vector<Part> parts;
-    const auto add = [&](StepKind kind, size_t index, const auto& part, uint64_t bytes) {
-      if (bytes != 0) parts.push_back({kind, static_cast<uint32_t>(index), part.output, part.offset});
-    };
-    for (size_t i = 0; i < plan_.literals.size(); ++i)
-      add(StepKind::kLiteral, i, plan_.literals[i], plan_.literals[i].bytes.size());
-    for (size_t i = 0; i < plan_.gaps.size(); ++i) add(StepKind::kGap, i, plan_.gaps[i], plan_.gaps[i].bytes);
-    for (size_t i = 0; i < plan_.regions.size(); ++i)
-      add(StepKind::kRegion, i, plan_.regions[i], plan_.regions[i].bytes);
-    std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
-      return std::pair(a.output, a.offset) < std::pair(b.output, b.offset);
-    });
-    return parts;
+  void FindPlaces() {
+    group_of_.assign(plan_.regions.size(), kAlone);
+    place_of_.assign(plan_.regions.size(), 0);
+    for (size_t g = 0; g < siblings_.size(); ++g) {
+      if (siblings_[g].row_bytes > shared_bytes_) continue;  // long enough to be read row by row
+      for (const uint32_t r : siblings_[g].regions) group_of_[r] = g;
+    }
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      if (parts_[p].kind == StepKind::kRegion) place_of_[parts_[p].index] = p;
+    }
   }
 
   void AddNext(size_t output) {
-    const Part& part = parts_[next_[output]];
-    if (part.kind == StepKind::kRegion && group_of_[part.index] != kAlone)
+    const PartNumber part = parts_[next_[output]];
+    if (part.kind == StepKind::kRegion && !group_of_.empty() && group_of_[part.index] != kAlone)
       return AddSiblings(siblings_[group_of_[part.index]]);
     ++next_[output];
     AddPart(part);
   }
 
-  void AddPart(const Part& part) {
+  void AddPart(PartNumber part) {
     switch (part.kind) {
       case StepKind::kLiteral: return AddLiteral(part.index);
       case StepKind::kGap: return AddGap(part.index);
@@ -144,7 +135,8 @@ class Scheduler {
   void AddLiteral(uint32_t index) {
     const Literal& literal = plan_.literals[index];
     AddStep(literal.output, literal.offset,
-            {.kind = StepKind::kLiteral, .index = index, .begin = 0, .end = literal.bytes.size()}, tile_bytes_);
+            {.kind = StepKind::kLiteral, .index = index, .begin = 0, .end = plan_.TextOf(literal).bytes.size()},
+            tile_bytes_);
   }
 
   void AddGap(uint32_t index) {
@@ -199,11 +191,11 @@ class Scheduler {
   const uint64_t tile_bytes_;
   const uint64_t strided_tile_bytes_;
   const uint64_t shared_bytes_;  // of rows that siblings share
-  const std::vector<Part> parts_;
+  std::vector<PartNumber> parts_;
   std::vector<size_t> next_;  // by output: into parts_, what was not added yet
   std::vector<size_t> ends_;  // by output
   std::vector<Siblings> siblings_;
-  std::vector<size_t> group_of_;  // by region: into siblings_
+  std::vector<size_t> group_of_;  // by region: into siblings_; empty without any
   std::vector<size_t> place_of_;  // by region: into parts_
   bool joins_ = false;            // steps may be added to the last task
   Schedule schedule_;

@@ -91,10 +91,15 @@ class Readers {
 class Sharing {
  public:
   Sharing(const Plan& plan, const std::vector<unsigned>& owners, unsigned process)
-      : plan_(plan), owners_(owners), process_(process), sources_(plan.sources.size(), kNone) {}
+      : plan_(plan),
+        owners_(owners),
+        process_(process),
+        sources_(plan.sources.size(), kNone),
+        texts_(plan.texts.size(), kNone) {}
 
   Plan Run() {
     share_.files = plan_.files;
+    share_.keys = plan_.keys;
     share_.dims = plan_.dims;
     share_.needs = plan_.needs;
     if (process_ == 0) share_.copies = plan_.copies;
@@ -126,9 +131,16 @@ class Sharing {
 
   void AddLiteral(const Literal& literal) {
     if (owners_[literal.output] != process_) return;
-    share_.literals.push_back(literal);
-    share_.literals.back().output = outputs_[literal.output];
-    for (Hole& hole : share_.literals.back().holes) hole.region = regions_[hole.region];
+    uint32_t& text = texts_[literal.text];
+    if (text == kNone) {
+      text = static_cast<uint32_t>(share_.texts.size());
+      share_.texts.push_back(plan_.TextOf(literal));
+    }
+    // Regions of one output stay side by side.
+    share_.literals.push_back({.output = outputs_[literal.output],
+                               .text = text,
+                               .offset = literal.offset,
+                               .first_region = share_.texts[text].holes.empty() ? 0 : regions_[literal.first_region]});
   }
 
   void TakePieces(Region& region, const Readers& readers) {
@@ -154,6 +166,7 @@ class Sharing {
   std::vector<uint32_t> outputs_;  // new numbers by old ones
   std::vector<uint32_t> regions_;
   std::vector<uint32_t> sources_;
+  std::vector<uint32_t> texts_;
 };
 
 }  // namespace

@@ -140,9 +140,14 @@ void VisitFields(Io& io, Is<Hole> auto& hole) {
   io(pos, region);
 }
 template <typename Io>
+void VisitFields(Io& io, Is<Text> auto& text) {
+  auto& [bytes, holes] = text;
+  io(bytes, holes);
+}
+template <typename Io>
 void VisitFields(Io& io, Is<Literal> auto& literal) {
-  auto& [output, offset, bytes, holes] = literal;
-  io(output, offset, bytes, holes);
+  auto& [output, text, offset, first_region] = literal;
+  io(output, text, offset, first_region);
 }
 template <typename Io>
 void VisitFields(Io& io, Is<Gap> auto& gap) {
@@ -161,8 +166,8 @@ void VisitFields(Io& io, Is<PlanNeeds> auto& needs) {
 }
 template <typename Io>
 void VisitFields(Io& io, Is<Plan> auto& plan) {
-  auto& [files, copies, outputs, literals, gaps, regions, pieces, sources, dims, needs] = plan;
-  io(files, copies, outputs, literals, gaps, regions, pieces, sources, dims, needs);
+  auto& [files, copies, outputs, literals, gaps, regions, pieces, sources, texts, keys, dims, needs] = plan;
+  io(files, copies, outputs, literals, gaps, regions, pieces, sources, texts, keys, dims, needs);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(BlockScan, ShowsEveryElementInBlocksOfItsPlace) {
       const Scanned scanned = ScanAll(files, plan, jobs, memory);
       for (size_t r = 0; r < plan.regions.size(); ++r) {
         EXPECT_FALSE(scanned.errors[r]) << scanned.errors[r]->ToString();
-        EXPECT_TRUE(SameBytes(scanned.data[r], sample.data(r))) << plan.regions[r].key;
+        EXPECT_TRUE(SameBytes(scanned.data[r], sample.data(r))) << plan.KeyOf(plan.regions[r]);
       }
     }
   }

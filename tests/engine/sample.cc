@@ -172,8 +172,8 @@ Place Sample::PlaceOf(uint64_t index) const {
           .offset = chunk.stored.codec == Codec::kZstd ? chunk.offset : chunk.stored.offset};
 }
 
-Literal Sample::Header(uint64_t tensor, uint64_t offset, bool with_crc) const {
-  Literal header{.output = 0, .offset = offset, .bytes = catalog_.tensors[tensor].key + ":", .holes = {}};
+Text Sample::Header(uint64_t tensor, uint64_t offset, bool with_crc) const {
+  Text header{.bytes = catalog_.tensors[tensor].key + ":", .holes = {}};
   if (with_crc) {
     header.holes.push_back({.pos = header.bytes.size(), .region = static_cast<uint32_t>(tensor)});
     header.bytes += "????";
@@ -192,31 +192,29 @@ Plan Sample::Store(MemoryFileSystem& files, bool crc_first) {
     file.mtime_ns = info.mtime_ns;
   }
   PlanBuilder planner(catalog_);
-  std::vector<Literal> literals;
-  Literal directory{.output = 0, .offset = 0, .bytes = "directory", .holes = {}};
+  Text directory{.bytes = "directory", .holes = {}};
   expected_.clear();
   const uint32_t output = planner.AddOutput("/out/model.pt", 0);
+  const auto add = [&](Text text, const std::string& crc) {
+    planner.AddLiteral({.output = output, .text = planner.AddText(text), .offset = expected_.size()});
+    for (const Hole& hole : text.holes) text.bytes.replace(hole.pos, crc.size(), crc);
+    expected_ += text.bytes;
+  };
   for (uint32_t t = 0; t < data_.size(); ++t) {
     const std::string crc = Little32(PlainCrc(data_[t]));
-    literals.push_back(Header(t, expected_.size(), crc_first));
-    std::string header = literals.back().bytes;
-    for (const Hole& hole : literals.back().holes) header.replace(hole.pos, crc.size(), crc);
-    expected_ += header;
+    add(Header(t, expected_.size(), crc_first), crc);
     planner.AddTensor(output, expected_.size(), catalog_.tensors[t]);
     expected_ += data_[t];
-    literals.push_back(
-        {.output = output, .offset = expected_.size(), .bytes = "????;", .holes = {{.pos = 0, .region = t}}});
-    expected_ += crc + ";";
+    add({.bytes = "????;", .holes = {{.pos = 0, .region = t}}}, crc);
   }
-  directory.offset = expected_.size();
+  const uint64_t directory_offset = expected_.size();
   expected_ += directory.bytes;
   for (uint32_t t = 0; t < data_.size(); ++t) {
     directory.holes.push_back({.pos = directory.bytes.size(), .region = t});
     directory.bytes += "????";
     expected_ += Little32(PlainCrc(data_[t]));
   }
-  literals.push_back(std::move(directory));
-  for (Literal& literal : literals) planner.AddLiteral(std::move(literal));
+  planner.AddLiteral({.output = output, .text = planner.AddText(std::move(directory)), .offset = directory_offset});
   Plan plan = std::move(planner).Finish();
   plan.outputs[0].bytes = expected_.size();
   Value(CheckPlan(plan));

@@ -62,7 +62,7 @@ class Sample {
  private:
   std::string RandomBytes(uint64_t count);
   StoredTensor AppendStorage(uint32_t file, const std::string& storage, const StoredChunk& chunk, Chunk& record);
-  Literal Header(uint64_t tensor, uint64_t offset, bool with_crc) const;
+  Text Header(uint64_t tensor, uint64_t offset, bool with_crc) const;
 
   Random random_;
   std::optional<uint64_t> region_place_;

@@ -74,8 +74,8 @@ class TileFillerTest : public testing::Test {
         Value(filler_->Fill(region, begin * r.item_bytes, part, room.scratch));
       }
     }
-    EXPECT_TRUE(SameBytes(test::TextOf(bytes), sample_->data(region))) << r.key;
-    EXPECT_EQ(filler_->digest(region).Whole(r.bytes), test::PlainCrc(sample_->data(region))) << r.key;
+    EXPECT_TRUE(SameBytes(test::TextOf(bytes), sample_->data(region))) << plan_.KeyOf(r);
+    EXPECT_EQ(filler_->digest(region).Whole(r.bytes), test::PlainCrc(sample_->data(region))) << plan_.KeyOf(r);
   }
 
   // The same for one tensor alone, with little and with much scratch. The sources must pass for sound as well.

@@ -46,13 +46,22 @@ class DcpOutputTest : public testing::Test {
   }
 
   // All of `entry`.
-  DcpItem Whole(uint32_t entry, uint32_t file) const {
+  void UseWhole(uint32_t entry, uint32_t file) {
     const EntryRef ref = catalog_.entries[entry];
-    if (!ref.is_tensor) return {.entry = entry, .file = file, .box = {}};
+    if (!ref.is_tensor) return options_.AddItem({.entry = entry, .file = file}, {});
     const Dims& shape = catalog_.tensors[ref.index].shape;
-    return {.entry = entry, .file = file, .box = {.offsets = Dims(shape.size(), 0), .sizes = shape}};
+    options_.AddItem({.entry = entry, .file = file}, {Dims(shape.size(), 0), shape});
   }
-  void UseAll() { options_.items = {Whole(kW, 0), Whole(kPair, 0), Whole(kEmpty, 0), Whole(kStep, 1)}; }
+  void UseAll() {
+    UseWhole(kW, 0);
+    UseWhole(kPair, 0);
+    UseWhole(kEmpty, 0);
+    UseWhole(kStep, 1);
+  }
+  // Some of "w".
+  void UsePart(uint64_t offset, uint64_t size, uint32_t file) {
+    options_.AddItem({.entry = kW, .file = file}, {Dims{offset}, Dims{size}});
+  }
 
   test::MemoryFileSystem files_;
   dcp::SampleCheckpoint sample_;
@@ -65,10 +74,10 @@ std::string TextOf(const Plan& plan) {
   std::string text;
   for (const PlanOutput& output : plan.outputs) text += output.path + " " + std::to_string(output.bytes) + "\n";
   for (const Literal& literal : plan.literals)
-    text += std::to_string(literal.output) + "@" + std::to_string(literal.offset) + ":" + literal.bytes +
-            std::to_string(literal.holes.size()) + "\n";
+    text += std::to_string(literal.output) + "@" + std::to_string(literal.offset) + ":" + plan.TextOf(literal).bytes +
+            std::to_string(plan.TextOf(literal).holes.size()) + "\n";
   for (const Region& region : plan.regions)
-    text += region.key + " " + std::to_string(region.output) + "@" + std::to_string(region.offset) + "+" +
+    text += plan.KeyOf(region) + " " + std::to_string(region.output) + "@" + std::to_string(region.offset) + "+" +
             std::to_string(region.bytes) + " " + std::to_string(region.piece_count) + "\n";
   for (const uint64_t dim : plan.dims) text += std::to_string(dim) + " ";
   return text;
@@ -83,7 +92,7 @@ std::vector<std::string> Outputs(const Plan& plan) {
 std::vector<std::string> Regions(const Plan& plan) {
   std::vector<std::string> texts;
   for (const Region& region : plan.regions)
-    texts.push_back(plan.outputs[region.output].path + " " + region.key + "+" + std::to_string(region.bytes));
+    texts.push_back(plan.outputs[region.output].path + " " + plan.KeyOf(region) + "+" + std::to_string(region.bytes));
   return texts;
 }
 
@@ -91,7 +100,7 @@ std::vector<std::string> Regions(const Plan& plan) {
 Catalog Described(const Plan& plan) {
   test::MemoryFileSystem files;
   for (const Literal& literal : plan.literals) {
-    if (plan.outputs[literal.output].path == ".metadata") files.Put("/new/.metadata", literal.bytes);
+    if (plan.outputs[literal.output].path == ".metadata") files.Put("/new/.metadata", plan.TextOf(literal).bytes);
   }
   return Value(dcp::SurveyDirectory(files, "/new", {.depth = SurveyDepth::kMetadata}));
 }
@@ -128,7 +137,7 @@ TEST_F(DcpOutputTest, PutsObjectsBeforeTensors) {
 
 // Where ranks were asked for: they read in the order of their state dict.
 TEST_F(DcpOutputTest, PutsItemsInTheOrderOfTheState) {
-  options_.items = {Whole(kPair, 0), Whole(kW, 0), Whole(kEmpty, 0), Whole(kStep, 0)};
+  for (const uint32_t entry : {kPair, kW, kEmpty, kStep}) UseWhole(entry, 0);
   options_.order = ItemOrder::kAsLoaded;
   catalog_.state_order = {kStep, kEmpty, kPair};  // and then what it does not name
   const Catalog catalog = Described(Value(PlanDcpOutput(catalog_, options_)));
@@ -144,10 +153,10 @@ TEST_F(DcpOutputTest, PutsItemsInTheOrderOfTheState) {
 }
 
 TEST_F(DcpOutputTest, AlignsTensorsInTheirFiles) {
-  options_.items = {{.entry = kW, .file = 0, .box = {.offsets = {0}, .sizes = {1}}},
-                    {.entry = kW, .file = 0, .box = {.offsets = {1}, .sizes = {2}}},
-                    {.entry = kW, .file = 1, .box = {.offsets = {3}, .sizes = {1}}},
-                    Whole(kStep, 1)};
+  UsePart(0, 1, 0);
+  UsePart(1, 2, 0);
+  UsePart(3, 1, 1);
+  UseWhole(kStep, 1);
   const Plan plan = Value(PlanDcpOutput(catalog_, options_));
   EXPECT_TRUE(CheckPlan(plan));
   EXPECT_THAT(Regions(plan), ElementsAre("a.distcp w+4", "a.distcp w+8", "b.distcp w+4"));
@@ -156,9 +165,9 @@ TEST_F(DcpOutputTest, AlignsTensorsInTheirFiles) {
 }
 
 TEST_F(DcpOutputTest, DescribesWhatItWrites) {
-  options_.items = {{.entry = kW, .file = 1, .box = {.offsets = {0}, .sizes = {1}}},
-                    {.entry = kW, .file = 0, .box = {.offsets = {1}, .sizes = {3}}},
-                    Whole(kStep, 1)};
+  UsePart(0, 1, 1);
+  UsePart(1, 3, 0);
+  UseWhole(kStep, 1);
   options_.paths[kW] = {"model", "layer.w", uint64_t{0}};
   const Catalog catalog = Described(Value(PlanDcpOutput(catalog_, options_)));
   ASSERT_EQ(catalog.entries.size(), 2U);
@@ -183,7 +192,7 @@ TEST_F(DcpOutputTest, FollowsTheVersion) {
   UseAll();
   options_.compat = Value(dcp::CompatOf("1.13"));
   const Plan plan = Value(PlanDcpOutput(catalog_, options_));
-  EXPECT_THAT(plan.literals.back().bytes, HasSubstr("torch.distributed._shard.checkpoint.metadata"));
+  EXPECT_THAT(plan.TextOf(plan.literals.back()).bytes, HasSubstr("torch.distributed._shard.checkpoint.metadata"));
   EXPECT_EQ(Described(plan).entries.size(), 4U);
 }
 

@@ -41,10 +41,10 @@ TEST(PlaceRanks, GivesEachRankThatHasAnythingAFile) {
   }
   EXPECT_THAT(entries, ElementsAre(0, 0, 2, 5));
   EXPECT_THAT(files, ElementsAre(1, 0, 1, 0));
-  EXPECT_THAT(output.items[1].box.offsets, ElementsAre(2, 0));
-  EXPECT_THAT(output.items[1].box.sizes, ElementsAre(1, 6));
-  EXPECT_THAT(output.items[2].box.sizes, IsEmpty());
-  EXPECT_THAT(output.items[3].box.sizes, ElementsAre(7));
+  EXPECT_THAT(output.BoxOf(output.items[1]).offsets, ElementsAre(2, 0));
+  EXPECT_THAT(output.BoxOf(output.items[1]).sizes, ElementsAre(1, 6));
+  EXPECT_THAT(output.BoxOf(output.items[2]).sizes, IsEmpty());
+  EXPECT_THAT(output.BoxOf(output.items[3]).sizes, ElementsAre(7));
 }
 
 TEST(PlaceRanks, MakesNoFileOfNothing) {

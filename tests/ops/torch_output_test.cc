@@ -57,9 +57,10 @@ std::string TextOf(const Plan& plan) {
   std::string text;
   for (const PlanOutput& output : plan.outputs) text += output.path + " " + std::to_string(output.bytes) + "\n";
   for (const Literal& literal : plan.literals)
-    text += std::to_string(literal.offset) + ":" + literal.bytes + std::to_string(literal.holes.size()) + "\n";
+    text += std::to_string(literal.offset) + ":" + plan.TextOf(literal).bytes +
+            std::to_string(plan.TextOf(literal).holes.size()) + "\n";
   for (const Region& region : plan.regions)
-    text += region.key + " " + std::to_string(region.offset) + "+" + std::to_string(region.bytes) + " " +
+    text += plan.KeyOf(region) + " " + std::to_string(region.offset) + "+" + std::to_string(region.bytes) + " " +
             std::to_string(region.piece_count) + "\n";
   for (const uint64_t dim : plan.dims) text += std::to_string(dim) + " ";
   return text;
@@ -82,7 +83,7 @@ TEST_F(TorchOutputTest, NumbersStoragesAnewAndSharesThemAsBefore) {
   std::vector<std::string> keys;
   std::set<uint64_t> offsets;
   for (const Region& region : output.plan.regions) {
-    keys.push_back(region.key);
+    keys.push_back(output.plan.KeyOf(region));
     offsets.insert(region.offset);
     EXPECT_EQ(region.offset % 64, 0U);
   }

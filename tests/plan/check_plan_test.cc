@@ -16,10 +16,10 @@ Plan GoodPlan() {
   auto builder = test::TwoRowShards();
   PlanBuilder planner(builder.catalog());
   const uint32_t output = planner.AddOutput("out.pt", 8 + 96 + 12);
-  planner.AddLiteral({.output = output, .offset = 0, .bytes = "headhead", .holes = {}});
+  planner.AddLiteral({.output = output, .text = planner.AddText({.bytes = "headhead", .holes = {}}), .offset = 0});
   const uint32_t region = planner.AddTensor(output, 8, builder.catalog().tensors[0]);
-  planner.AddLiteral(
-      {.output = output, .offset = 104, .bytes = std::string(12, 't'), .holes = {{.pos = 4, .region = region}}});
+  const uint32_t tail = planner.AddText({.bytes = std::string(12, 't'), .holes = {{.pos = 4, .region = 0}}});
+  planner.AddLiteral({.output = output, .text = tail, .offset = 104, .first_region = region});
   return std::move(planner).Finish();
 }
 
@@ -144,9 +144,27 @@ TEST(CheckPlan, LooksAtTheEncodedBytesOfEncodedSources) {
 TEST(CheckPlan, RefusesASourceWithoutFile) { EXPECT_REFUSED("has no file", p.sources[0].file = 2); }
 
 TEST(CheckPlan, RefusesAChecksumOutsideItsLiteral) {
-  EXPECT_REFUSED("no place", p.literals[1].holes[0].pos = 9);
-  EXPECT_REFUSED("no place", p.literals[1].holes[0].pos = UINT64_MAX);
-  EXPECT_REFUSED("no place", p.literals[1].holes[0].region = 1);
+  EXPECT_REFUSED("no place", p.texts[1].holes[0].pos = 9);
+  EXPECT_REFUSED("no place", p.texts[1].holes[0].pos = UINT64_MAX);
+  EXPECT_REFUSED("of nothing", p.texts[1].holes[0].region = 1);
+  EXPECT_REFUSED("of nothing", p.literals[1].first_region = 1);
+  EXPECT_REFUSED("of nothing", p.literals[1].first_region = UINT32_MAX, p.texts[1].holes[0].region = 1);
+}
+
+TEST(CheckPlan, RefusesAChecksumOfAnotherOutput) {
+  EXPECT_REFUSED("in another output", p.outputs.push_back({.path = "b", .bytes = 12}), p.outputs[0].bytes = 104,
+                 p.literals[1].output = 1, p.literals[1].offset = 0);
+}
+
+TEST(CheckPlan, RefusesNumbersOfNothing) {
+  EXPECT_REFUSED("has no text", p.literals[1].text = 2);
+  EXPECT_REFUSED("has no key", p.regions[0].key = 1);
+}
+
+// Whoever takes a plan apart goes through its parts side by side.
+TEST(CheckPlan, RefusesPartsOutOfOrder) {
+  EXPECT_REFUSED("bytes up to 0", std::swap(p.literals[0], p.literals[1]));
+  EXPECT_REFUSED("regions are out of order", p.regions.push_back(p.regions[0]), p.regions[0].output = 1);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(PlanBuilder, MakesAPieceOfEachChunkSortedByPosition) {
 
   ASSERT_EQ(plan.regions.size(), 1u);
   const Region& region = plan.regions[0];
-  EXPECT_EQ(region.key, "x");
+  EXPECT_EQ(plan.KeyOf(region), "x");
   EXPECT_EQ(region.bytes, 96u);
   EXPECT_EQ(region.item_bytes, 4u);
   EXPECT_EQ(region.swap_unit, 4u);

@@ -21,11 +21,16 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 // Plans that only a schedule looks at: regions without bytes behind them.
 class PlanMaker {
  public:
-  PlanMaker() { plan_.outputs.push_back({.path = "out", .bytes = 0}); }
+  PlanMaker() {
+    plan_.outputs.push_back({.path = "out", .bytes = 0});
+    plan_.keys = {"r"};
+  }
 
   void Literal(std::string bytes) {
     const uint64_t length = bytes.size();
-    plan_.literals.push_back({.output = 0, .offset = Advance(length), .bytes = std::move(bytes), .holes = {}});
+    plan_.texts.push_back({.bytes = std::move(bytes), .holes = {}});
+    plan_.literals.push_back(
+        {.output = 0, .text = static_cast<uint32_t>(plan_.texts.size() - 1), .offset = Advance(length)});
   }
 
   // One piece that fills it. No strides: row-major.
@@ -39,8 +44,7 @@ class PlanMaker {
                              .rank = static_cast<uint32_t>(shape.size()),
                              .shape = Add(shape),
                              .first_piece = plan_.pieces.size(),
-                             .piece_count = 1,
-                             .key = "r"});
+                             .piece_count = 1});
     plan_.sources.push_back({.stored = {.bytes = bytes, .codec = codec}, .strides = Add(strides)});
     const uint64_t dims = Add(Dims(2 * shape.size(), 0));
     Add(shape);
@@ -101,7 +105,7 @@ void ExpectSound(const Plan& plan, const Schedule& schedule) {
         continue;
       }
       if (step.kind == StepKind::kLiteral) {
-        ASSERT_EQ(step.end - step.begin, plan.literals[step.index].bytes.size());
+        ASSERT_EQ(step.end - step.begin, plan.TextOf(plan.literals[step.index]).bytes.size());
         continue;
       }
       const Region& region = plan.regions[step.index];

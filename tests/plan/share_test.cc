@@ -28,7 +28,7 @@ Plan OutputsOf(const std::vector<uint64_t>& bytes) {
   for (const uint64_t size : bytes) {
     const auto output = static_cast<uint32_t>(plan.outputs.size());
     plan.outputs.push_back({.path = std::to_string(output), .bytes = size});
-    if (size > 0) plan.regions.push_back({.output = output, .bytes = size, .key = "r"});
+    if (size > 0) plan.regions.push_back({.output = output, .bytes = size});
   }
   return plan;
 }
@@ -88,21 +88,26 @@ Plan RandomPlan(Random& random) {
     uint64_t bytes = 12;
     for (const auto& [tensor, box] : boxes[o]) bytes += *Numel(box.sizes) * 4;
     const uint32_t output = planner.AddOutput("__" + std::to_string(o), bytes);
-    Literal tail{.output = output, .offset = bytes - 4, .bytes = "tail", .holes = {}};
+    Text tail{.bytes = "tail", .holes = {}};
+    const auto first_region = static_cast<uint32_t>(planner.region_count());
     uint64_t offset = 8;
     for (const auto& [tensor, box] : boxes[o]) {
-      tail.holes.push_back({.pos = 0, .region = planner.AddBox(output, offset, *tensor, box.view())});
+      tail.holes.push_back({.pos = 0, .region = planner.AddBox(output, offset, *tensor, box.view()) - first_region});
       offset += *Numel(box.sizes) * 4;
     }
     planner.AddGap({.output = output, .offset = 0, .bytes = 8});
-    planner.AddLiteral(std::move(tail));
+    planner.AddLiteral({.output = output,
+                        .text = planner.AddText(std::move(tail)),
+                        .offset = bytes - 4,
+                        .first_region = first_region});
   }
   return std::move(planner).Finish();
 }
 
 // What a region is made of, whatever the numbers of its pieces and sources.
 std::string Describe(const Plan& plan, const Region& region) {
-  std::string text = region.key + " " + plan.outputs[region.output].path + " " + std::to_string(region.offset) + ":";
+  std::string text =
+      plan.KeyOf(region) + " " + plan.outputs[region.output].path + " " + std::to_string(region.offset) + ":";
   for (uint64_t i = 0; i < region.piece_count; ++i) {
     const Piece& piece = plan.pieces[region.first_piece + i];
     text += " " + std::to_string(plan.sources[piece.source].stored.offset);
@@ -119,8 +124,9 @@ std::vector<std::string> Parts(const Plan& plan) {
   for (const Region& region : plan.regions) parts.push_back(Describe(plan, region));
   for (const Gap& gap : plan.gaps) parts.push_back("gap " + plan.outputs[gap.output].path);
   for (const Literal& literal : plan.literals) {
-    std::string text = literal.bytes + " " + plan.outputs[literal.output].path;
-    for (const Hole& hole : literal.holes) text += " " + Describe(plan, plan.regions[hole.region]);
+    std::string text = plan.TextOf(literal).bytes + " " + plan.outputs[literal.output].path;
+    for (const Hole& hole : plan.TextOf(literal).holes)
+      text += " " + Describe(plan, plan.regions[literal.first_region + hole.region]);
     parts.push_back(text);
   }
   return parts;

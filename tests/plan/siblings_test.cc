@@ -49,7 +49,7 @@ class Cut {
       const uint32_t output = planner.AddOutput("o", (bytes + 1) * tensors.size());
       uint64_t pos = 0;
       for (const Tensor& tensor : tensors) {
-        planner.AddLiteral({.output = output, .offset = pos, .bytes = "h", .holes = {}});
+        planner.AddLiteral({.output = output, .text = planner.AddText({.bytes = "h", .holes = {}}), .offset = pos});
         planner.AddBox(output, pos + 1, tensor, box.view());
         pos += bytes + 1;
       }
@@ -167,6 +167,7 @@ TEST(Siblings, AreLeftAloneWhenTheirOutputsHaveThemInAnotherOrder) {
   cut.AddTensor();
   Plan plan = cut.Over(1, 2);
   // Output 1 has the second tensor first.
+  std::swap(plan.regions[2], plan.regions[3]);
   std::swap(plan.regions[2].offset, plan.regions[3].offset);
   const Schedule schedule = test::Value(MakeSchedule(plan, {}));
   ExpectBatchesOfRows(plan, schedule, 2);

@@ -16,8 +16,9 @@ Plan FullPlan() {
   plan.files.push_back({.root = "/ckpt", .relative = "__0_0.distcp", .bytes = 100, .mtime_ns = -5});
   plan.copies.push_back({.file = 0, .path = "copy", .link = true});
   plan.outputs.push_back({.path = "__0_0.distcp", .bytes = uint64_t{1} << 40});
-  plan.literals.push_back(
-      {.output = 0, .offset = 7, .bytes = std::string("a\0b", 3), .holes = {{.pos = 1, .region = 2}}});
+  plan.literals.push_back({.output = 0, .text = 1, .offset = 7, .first_region = 2});
+  plan.texts.push_back({.bytes = std::string("a\0b", 3), .holes = {{.pos = 1, .region = 2}}});
+  plan.keys = {"v", "w"};
   plan.gaps.push_back({.output = 0, .offset = 3, .bytes = 4});
   plan.regions.push_back({.output = 0,
                           .offset = 9,
@@ -29,7 +30,7 @@ Plan FullPlan() {
                           .first_piece = 5,
                           .piece_count = 6,
                           .cast = Cast{.from = DType::kFloat64, .to = DType::kBFloat16},
-                          .key = "w"});
+                          .key = 1});
   plan.pieces.push_back({.source = 1, .dims = 2});
   plan.sources.push_back({.file = 0,
                           .stored = {.offset = 1,
@@ -54,8 +55,10 @@ TEST(PlanWire, CarriesEveryField) {
   EXPECT_EQ(EncodePlan(plan), bytes);
   EXPECT_EQ(plan.files[0].mtime_ns, -5);
   EXPECT_EQ(plan.outputs[0].bytes, uint64_t{1} << 40);
-  EXPECT_EQ(plan.literals[0].bytes, std::string("a\0b", 3));
-  EXPECT_EQ(plan.literals[0].holes[0].region, 2U);
+  EXPECT_EQ(plan.literals[0].first_region, 2U);
+  EXPECT_EQ(plan.texts[0].bytes, std::string("a\0b", 3));
+  EXPECT_EQ(plan.texts[0].holes[0].region, 2U);
+  EXPECT_EQ(plan.KeyOf(plan.regions[0]), "w");
   EXPECT_EQ(plan.regions[0].cast->to, DType::kBFloat16);
   EXPECT_EQ(plan.sources[0].stored.codec, Codec::kZstd);
   EXPECT_TRUE(plan.needs.cuda);
@@ -71,7 +74,10 @@ TEST(PlanWire, TellsPlansApart) {
   changes([](Plan& p) { p.files[0].relative += "x"; });
   changes([](Plan& p) { p.copies[0].link = false; });
   changes([](Plan& p) { ++p.outputs[0].bytes; });
-  changes([](Plan& p) { p.literals[0].holes.clear(); });
+  changes([](Plan& p) { ++p.literals[0].text; });
+  changes([](Plan& p) { p.texts[0].bytes[2] = 'c'; });
+  changes([](Plan& p) { p.texts[0].holes.clear(); });
+  changes([](Plan& p) { p.keys[1] += "x"; });
   changes([](Plan& p) { ++p.gaps[0].offset; });
   changes([](Plan& p) { p.regions[0].cast.reset(); });
   changes([](Plan& p) { ++p.pieces[0].dims; });
