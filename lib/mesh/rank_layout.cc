@@ -36,8 +36,8 @@ uint64_t AddPiece(RankLayout& layout, const LayoutEntry& entry, uint64_t rank, B
                            .rank = static_cast<uint32_t>(rank),
                            .dims = layout.dims.size(),
                            .dim_count = static_cast<uint32_t>(box.sizes.size())});
-  layout.dims.insert(layout.dims.end(), box.offsets.begin(), box.offsets.end());
-  layout.dims.insert(layout.dims.end(), box.sizes.begin(), box.sizes.end());
+  for (const uint64_t offset : box.offsets) layout.dims.push_back(offset);
+  for (const uint64_t size : box.sizes) layout.dims.push_back(size);
   uint64_t bytes = entry.bytes;
   for (const uint64_t size : box.sizes) bytes *= size;
   layout.ranks[rank].bytes += bytes;

@@ -224,6 +224,8 @@ class DcpOutputPlanner {
     dcp::NewMetadata metadata{
         .files = {}, .transform_chains = catalog_.transform_chains, .entries = {}, .nested = options_.nested};
     for (const DcpFile& file : options_.files) metadata.files.push_back(file.name);
+    std::vector<size_t> items(catalog_.entries.size());
+    for (const DcpItem& item : options_.items) ++items[item.entry];
     std::vector<size_t> position(catalog_.entries.size(), SIZE_MAX);
     std::unordered_map<std::string, uint32_t> keys;
     for (size_t i = 0; i < options_.items.size(); ++i) {
@@ -232,6 +234,7 @@ class DcpOutputPlanner {
         position[item.entry] = metadata.entries.size();
         DCPCTL_TRY(CheckType(item));
         metadata.entries.push_back(Describe(item));
+        metadata.entries.back().chunks.reserve(items[item.entry]);
         const auto [found, is_new] = keys.emplace(metadata.entries.back().key, item.entry);
         if (!is_new) {
           return Fail(ErrorKind::kMismatch, "entries " + Quote(catalog_.KeyOf(catalog_.entries[found->second])) +

@@ -52,8 +52,8 @@ struct DcpOutputOptions {
   void AddItem(DcpItem item, BoxView box) {
     item.rank = static_cast<uint32_t>(box.sizes.size());
     item.box = dims.size();
-    dims.insert(dims.end(), box.offsets.begin(), box.offsets.end());
-    dims.insert(dims.end(), box.sizes.begin(), box.sizes.end());
+    for (const uint64_t offset : box.offsets) dims.push_back(offset);
+    for (const uint64_t size : box.sizes) dims.push_back(size);
     items.push_back(item);
   }
   [[nodiscard]] BoxView BoxOf(const DcpItem& item) const {

@@ -2,6 +2,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/checked.h"
@@ -66,16 +67,6 @@ Result<void> CheckTexts(const Plan& plan) {
   return {};
 }
 
-// What the others look up without a look.
-Result<void> CheckNumbers(const Plan& plan) {
-  const auto has_text = [&](const Literal& literal) { return literal.text < plan.texts.size(); };
-  if (!std::ranges::all_of(plan.literals, has_text)) return Bug("a literal has no text");
-  const auto has_key = [&](const Region& region) { return region.key < plan.keys.size(); };
-  if (!std::ranges::all_of(plan.regions, has_key)) return Bug("a region has no key");
-  if (!std::ranges::is_sorted(plan.regions, {}, &Region::output)) return Bug("regions are out of order");
-  return {};
-}
-
 // The element with the highest number that a box at `from` touches, plus one; nothing on overflow.
 std::optional<uint64_t> ElementsNeeded(uint64_t first, DimsView from, DimsView sizes, DimsView strides) {
   std::optional<uint64_t> last = first;
@@ -119,6 +110,7 @@ Result<void> CheckCast(const Plan& plan, const Region& region) {
 }
 
 Result<void> CheckRegion(const Plan& plan, const Region& region) {
+  if (region.key >= plan.keys.size()) return Bug("a region has no key");
   DCPCTL_TRY(CheckCast(plan, region));
   const DimsView shape = plan.ShapeOf(region);
   const auto numel = Numel(shape);
@@ -152,12 +144,17 @@ Result<void> CheckSource(const Plan& plan, const PlanSource& source) {
 }  // namespace
 
 Result<void> CheckPlan(const Plan& plan) {
-  DCPCTL_TRY(CheckNumbers(plan));
+  const auto has_text = [&](const Literal& literal) { return literal.text < plan.texts.size(); };
+  if (!std::ranges::all_of(plan.literals, has_text)) return Bug("a literal has no text");
   DCPCTL_TRY(CheckOutputs(plan));
   DCPCTL_TRY(CheckCopies(plan));
   DCPCTL_TRY(CheckTexts(plan));
   for (const PlanSource& source : plan.sources) DCPCTL_TRY(CheckSource(plan, source));
-  for (const Region& region : plan.regions) DCPCTL_TRY(CheckRegion(plan, region));
+  uint32_t output = 0;
+  for (const Region& region : plan.regions) {
+    if (region.output < std::exchange(output, region.output)) return Bug("regions are out of order");
+    DCPCTL_TRY(CheckRegion(plan, region));
+  }
   return {};
 }
 
