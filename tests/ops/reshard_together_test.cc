@@ -27,7 +27,7 @@ using test::Value;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr engine::CrewTiming kTiming{
+constexpr ranks::CrewTiming kTiming{
     .courier = {.beat = 50ms, .silence = 5'000ms, .close = 2'000ms}, .grace = 2'000ms, .signal_grace = 500ms};
 
 class TogetherTest : public testing::Test {
