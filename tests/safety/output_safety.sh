@@ -94,25 +94,24 @@ each_point() {
 }
 
 # tests_of COMMAND: where it is killed and where and how its calls fail; sets kill_calls, fault_calls, errors,
-# read_errors. The whole list is for one command, unless there is time.
+# read_errors. Without much time all errors are for one command, and with --force only what may be different counts.
 tests_of() {
   kill_calls=$WRITE_CALLS
   fault_calls=$WRITE_CALLS
-  if [ "${DCPCTL_LONG:-0}" = 1 ] || [ "$1" = dcp_to_torch ]; then
-    errors='ENOSPC EIO EDQUOT EAGAIN EINTR'
-    read_errors='EIO EINTR'
-    if [ -n "$force" ]; then read_errors=; fi
-    return
+  errors='ENOSPC EIO EDQUOT EAGAIN EINTR'
+  read_errors='EIO EINTR'
+  if [ "${DCPCTL_LONG:-0}" = 1 ]; then return; fi
+  if [ -n "$force" ]; then
+    kill_calls=$PUBLISH_CALLS
+    fault_calls=$PUBLISH_CALLS
+    read_errors=
   fi
-  read_errors=
   case $1 in
+    dcp_to_torch) return ;;
     torch_to_dcp | reshard | copy | link | repair) errors='ENOSPC EIO' ;;
     *) errors=EIO ;; # written as one of those is
   esac
-  if [ -n "$force" ]; then # nothing else is different
-    kill_calls=$PUBLISH_CALLS
-    fault_calls=$PUBLISH_CALLS
-  fi
+  read_errors=
 }
 
 make_sources
