@@ -51,8 +51,9 @@ class Device {
 };
 
 // Opens what `--device` names: "cpu" is none, and null; "cuda" is the device that this process has to itself when those
-// of a node share them out in turn (`local_rank` is its number there), "cuda:N" number N. `folder` as PluginFolder takes
-// it. kUnsupported when there is no plug-in, no such device, or it cannot be used; kUsage for a name that means nothing.
+// of a node share them out in turn (`local_rank` is its number there), "cuda:N" number N. `folder` as PluginFolder
+// takes it. kUnsupported when there is no plug-in, no such device, or it cannot be used; kUsage for a name that means
+// nothing.
 Result<std::unique_ptr<Device>> OpenDevice(const std::filesystem::path& folder, std::string_view name,
                                            uint64_t local_rank);
 

@@ -18,14 +18,14 @@ namespace {
 namespace fs = std::filesystem;
 
 // Checksums stay 0, which means that there are none.
-void WriteSparse(const fs::path& path, const dcp::DataFileLayout& layout) {
+void WriteSparse(const fs::path& path, const zip::ArchiveLayout& layout, uint64_t start) {
   std::ofstream file(path, std::ios::binary);
-  for (const zip::Literal& literal : layout.bytes.literals) {
-    file.seekp(static_cast<std::streamoff>(literal.offset));
+  for (const zip::Literal& literal : layout.literals) {
+    file.seekp(static_cast<std::streamoff>(start + literal.offset));
     file << literal.bytes;
   }
   file.close();
-  fs::resize_file(path, layout.bytes.total_bytes);
+  fs::resize_file(path, start + layout.total_bytes);
 }
 
 Result<void> Make(const fs::path& folder, uint32_t count, uint64_t gibibytes) {
@@ -34,17 +34,18 @@ Result<void> Make(const fs::path& folder, uint32_t count, uint64_t gibibytes) {
   dcp::NewItem item{.pickle = {}, .storage_bytes = {gibibytes << 30}, .is_tensor = true};
   DCPCTL_ASSIGN(item.pickle, pickle::WritePickle(torch::MakeTensor(document, DType::kFloat32, box.sizes, "0"),
                                                  {.protocol = 2, .limits = {}}));
-  DCPCTL_ASSIGN(const dcp::DataFileLayout layout, dcp::MakeDataFileLayout({item}));
+  DCPCTL_ASSIGN(const dcp::ItemLayout layout, dcp::MakeItemLayout(item));
+  const dcp::PlacedItem place{.offset = dcp::StartOf(layout, 0), .length = layout.archive.total_bytes};
   dcp::NewMetadata metadata;
   for (uint32_t i = 0; i < count; ++i) {
     metadata.files.push_back("__" + std::to_string(i) + "_0.distcp");
-    WriteSparse(folder / metadata.files.back(), layout);
+    WriteSparse(folder / metadata.files.back(), layout.archive, place.offset);
     const std::string key = "layers." + std::to_string(i);
     metadata.entries.push_back({.key = key,
                                 .path = {std::string("layers"), std::to_string(i)},
                                 .is_tensor = true,
                                 .shape = box.sizes,
-                                .chunks = {{.box = box, .file = i, .place = layout.items[0]}}});
+                                .chunks = {{.box = box.view(), .file = i, .place = place}}});
   }
   DCPCTL_ASSIGN(const std::string bytes, dcp::WriteMetadata(metadata, dcp::DefaultCompat()));
   std::ofstream(folder / ".metadata", std::ios::binary) << bytes;
