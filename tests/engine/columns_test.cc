@@ -105,7 +105,7 @@ class Columns : public testing::Test {
 };
 
 TEST_F(Columns, AreReadOnce) {
-  for (const uint64_t outputs : {2, 3, 7}) {
+  for (const uint64_t outputs : {2U, 3U, 7U}) {
     Sample sample(91);
     sample.AddPlain("a", DType::kFloat32, {1000, 300}, test::GridTiling(Dims{1000, 300}, Dims{4, 1}));
     sample.AddPlain("b", DType::kBFloat16, {700, 411}, test::GridTiling(Dims{700, 411}, Dims{3, 1}));

@@ -81,7 +81,7 @@ class TileFillerTest : public testing::Test {
   // The same for one tensor alone, with little and with much scratch. The sources must pass for sound as well.
   void FillOne(DType dtype, const Dims& shape, const std::vector<StoredChunk>& chunks) {
     Random random(61);
-    for (const uint64_t scratch_bytes : {16, 100, 70'000}) {
+    for (const uint64_t scratch_bytes : {16U, 100U, 70'000U}) {
       Sample sample(62);
       sample.Add("x", dtype, shape, chunks);
       Open(std::move(sample));
@@ -260,7 +260,7 @@ class Checksums : public TileFillerTest {
 };
 
 TEST_F(Checksums, AreComparedForEachChunk) {
-  for (const uint64_t damaged : {0, 1, 2}) {
+  for (const uint64_t damaged : {0U, 1U, 2U}) {
     Sample sample(65);
     sample.AddPlain("layer.w", DType::kFloat32, {30, 10}, test::GridTiling(Dims{30, 10}, Dims{3, 1}));
     sample.Damage(damaged, 17);
@@ -272,7 +272,7 @@ TEST_F(Checksums, AreComparedForEachChunk) {
 }
 
 TEST_F(Checksums, CoverBytesBetweenThoseThatAreUsed) {
-  for (const uint64_t scratch_bytes : {64, 70'000}) {
+  for (const uint64_t scratch_bytes : {64U, 70'000U}) {
     Sample sample(66);
     sample.Add("x", DType::kInt32, {10, 9},
                {{.box = {{0, 0}, {10, 9}}, .strides = {50, 3}, .first_element = 13, .spare_elements = 5}});

@@ -54,7 +54,7 @@ TEST(SameFile, PassesErrorsOnButTakesMissingForDifferent) {
   EXPECT_FALSE(Value(SameFile(files, "/a", "/b")));
   EXPECT_FALSE(Value(SameFile(files, "/a", "/no")));
   EXPECT_FALSE(Value(SameFile(files, "/no", "/a")));
-  for (const uint64_t call : {0, 1}) {
+  for (const uint64_t call : {0U, 1U}) {
     files.SetFaults({.fail_call = call});
     EXPECT_EQ(ErrorOf(SameFile(files, "/a", "/b")).kind(), ErrorKind::kIo);
   }

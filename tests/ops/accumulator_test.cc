@@ -38,7 +38,7 @@ TEST(Accumulator, GivesMeanAndDeviationOfTheWhole) {
   const long double mean = sum / static_cast<long double>(data.size());
   for (const double value : data) squares += (value - mean) * (value - mean);
   const auto std = static_cast<double>(std::sqrt(squares / static_cast<long double>(data.size() - 1)));
-  for (const size_t part : {1, 7, 1000, 20'000}) {
+  for (const size_t part : {1U, 7U, 1000U, 20'000U}) {
     const TensorStats stats = InParts(DType::kFloat64, data, part).Stats();
     EXPECT_NEAR(stats.mean, static_cast<double>(mean), 1e-12 * 1000);
     EXPECT_NEAR(stats.std, std, 1e-12 * std);
@@ -51,7 +51,7 @@ TEST(Accumulator, FindsTheFirstNanAndInfinityOfAll) {
   std::vector<double> data(100, 1.0);
   data[35] = -kInf;
   data[40] = data[99] = kNaN;
-  for (const size_t part : {1, 8, 33, 100}) {
+  for (const size_t part : {1U, 8U, 33U, 100U}) {
     const Accumulator all = InParts(DType::kFloat64, data, part);
     EXPECT_EQ(all.first_nan(), 40u);
     EXPECT_EQ(all.first_inf(), 35u);

@@ -351,8 +351,8 @@ TEST_F(DcpToTorchTest, StopsWhenTheSourceChanges) {  // R19
     const std::string good = folder_.Contents("ckpt/" + file);
     for (const auto& [name, change] : changes) {
       SCOPED_TRACE(file + " " + name);
-      Watcher watcher([&](std::string_view stage) {
-        if (stage == "copy") change(folder_ / "ckpt" / file);
+      Watcher watcher([&, act = change](std::string_view stage) {
+        if (stage == "copy") act(folder_ / "ckpt" / file);
       });
       const auto report = Convert({.run = {.jobs = 1, .observer = &watcher}});
       ASSERT_FALSE(report);

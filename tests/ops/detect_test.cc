@@ -78,7 +78,7 @@ TEST(Identify, NamesOldFormsOfTorchSave) {  // C101, C102
 
 TEST(Identify, NamesTruncatedFiles) {  // C99
   const std::string whole = TorchFile();
-  for (const size_t percent : {1, 20, 60, 99}) {
+  for (const size_t percent : {1U, 20U, 60U, 99U}) {
     const Identity identity = OfFile("model.pt", whole.substr(0, std::max<size_t>(4, whole.size() * percent / 100)));
     EXPECT_EQ(identity.kind, SourceKind::kTruncatedZip) << percent;
     EXPECT_THAT(identity.description, HasSubstr("truncated"));

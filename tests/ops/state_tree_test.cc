@@ -59,7 +59,8 @@ TEST(StateTree, KeepsTheOrderOfArrival) {
 
 TEST(StateTree, OrdersListsByPosition) {  // C69
   std::vector<KeyPath> paths;
-  for (const uint64_t position : {0, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9}) paths.push_back(At({"k", Pos(position)}));
+  for (const uint64_t position : {0U, 1U, 10U, 11U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U})
+    paths.push_back(At({"k", Pos(position)}));
   EXPECT_EQ(Built(paths), "{'k': [0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 2, 3]}");
 }
 

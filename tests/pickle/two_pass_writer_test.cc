@@ -66,7 +66,7 @@ TEST(TwoPassWriter, WritesWhatTheWriterOfDocumentsDoes) {
 
 // Of 1000 entries each, and a last one that may be short.
 TEST(TwoPassWriter, WritesContainersInTheSameBatches) {
-  for (const size_t count : {0, 1, 2, 1000, 1001, 1002, 2000}) {
+  for (const size_t count : {0U, 1U, 2U, 1000U, 1001U, 1002U, 2000U}) {
     Document document;
     const Value list = document.List();
     const Value dict = document.Dict();

@@ -6,6 +6,10 @@
 #define DCPCTL_VERSION "0.0.0"
 #endif
 
+#ifdef FAKE_OTHER_ABI
+extern "C" __attribute__((visibility("default"))) const dcpctl::plugin::PluginV1 dcpctl_plugin;
+const dcpctl::plugin::PluginV1 dcpctl_plugin{.abi_version = dcpctl::plugin::kAbiVersion + 1};
+#else
 namespace {
 #ifdef FAKE_OTHER_KIND
 constexpr char kKind[] = "other";
@@ -15,9 +19,5 @@ constexpr char kKind[] = "fake";
 constexpr int kTable = 42;
 }  // namespace
 
-#ifdef FAKE_OTHER_ABI
-extern "C" __attribute__((visibility("default"))) const dcpctl::plugin::PluginV1 dcpctl_plugin;
-const dcpctl::plugin::PluginV1 dcpctl_plugin{.abi_version = dcpctl::plugin::kAbiVersion + 1};
-#else
 DCPCTL_PLUGIN(kKind, "Fake 1.2.3", &kTable);
 #endif

@@ -94,7 +94,7 @@ TEST(LegacyStorages, CountMustBeThatOfThePickle) {
 }
 
 TEST(LegacyStorages, MustLieInsideTheFile) {
-  for (const size_t cut : {1, 8, 9, 15}) {
+  for (const size_t cut : {1U, 8U, 9U, 15U}) {
     Sample sample;
     sample.Mention("CharStorage", "a", 8);
     sample.StoreBytes("a", (CountBytes(8) + "12345678").substr(0, 16 - cut));

@@ -36,7 +36,7 @@ TEST(TorchPickleStream, ReadsMoreUntilThePickleEnds) {
   const std::string rest(1000, '\xff');
   for (size_t bytes = 0; bytes < 100; ++bytes) {
     const MemorySource source = zip::AsSource(PickleOfText(bytes) + rest);
-    for (const uint64_t first_read : {1, 2, 16, 50, 5000}) {
+    for (const uint64_t first_read : {1U, 2U, 16U, 50U, 5000U}) {
       EXPECT_EQ(Value(ReadPickleAt(source, 0, first_read, Limits{})).document.root().AsText().size(), bytes);
     }
   }
@@ -50,7 +50,7 @@ TEST(TorchPickleStream, TellsTooLargeFromCutOff) {
   const Limits small{.pickle_bytes = pickle.size() - 1};
   EXPECT_EQ(ErrorOf(ReadPickleAt(whole, 0, 16, small)).kind(), ErrorKind::kLimit);
   const MemorySource cut = zip::AsSource(pickle.substr(0, pickle.size() - 1));
-  for (const uint64_t first_read : {16, 4096}) {
+  for (const uint64_t first_read : {16U, 4096U}) {
     EXPECT_EQ(ErrorOf(ReadPickleAt(cut, 0, first_read, Limits{})).kind(), ErrorKind::kCorrupt);
   }
 }
