@@ -13,13 +13,19 @@ namespace dcpctl {
 namespace {
 
 constexpr uint64_t kInputBytes = uint64_t{128} << 10;
-constexpr uint64_t kOutputBytes = uint64_t{256} << 10;
-constexpr int kRawDeflate = -15;  // negative window bits: no zlib header or checksum
+constexpr uint64_t kOutputBytes = uint64_t{256} << 10;  // at most: a small record needs no more than its size
+constexpr int kRawDeflate = -15;                        // negative window bits: no zlib header or checksum
 
 class Inflater {
  public:
   Inflater(const ByteSource& source, uint64_t offset, uint64_t length, uint64_t max_decoded, const ByteSink& sink)
-      : source_(source), offset_(offset), end_(offset + length), max_decoded_(max_decoded), sink_(sink) {}
+      : source_(source),
+        offset_(offset),
+        end_(offset + length),
+        max_decoded_(max_decoded),
+        sink_(sink),
+        // One more than may come out: that it does has to show.
+        output_(std::min(kOutputBytes - 1, max_decoded) + 1) {}
   ~Inflater() {
     if (started_) inflateEnd(&stream_);
   }
@@ -85,7 +91,7 @@ class Inflater {
   bool started_ = false;
   uint64_t decoded_ = 0;
   std::vector<std::byte> input_;
-  std::vector<std::byte> output_ = std::vector<std::byte>(kOutputBytes);
+  std::vector<std::byte> output_;
 };
 
 }  // namespace

@@ -26,7 +26,13 @@ struct FreeContext {
 class ZstdDecoder {
  public:
   ZstdDecoder(const ByteSource& source, uint64_t offset, uint64_t length, uint64_t max_decoded, const ByteSink& sink)
-      : source_(source), offset_(offset), end_(offset + length), max_decoded_(max_decoded), sink_(sink) {}
+      : source_(source),
+        offset_(offset),
+        end_(offset + length),
+        max_decoded_(max_decoded),
+        sink_(sink),
+        // One more than may come out: that it does has to show.
+        output_(std::min<uint64_t>(ZSTD_DStreamOutSize() - 1, max_decoded) + 1) {}
 
   Result<uint64_t> Run() {
     if (!context_) return Fail(ErrorKind::kInternal, "zstd can't be started");
@@ -99,7 +105,7 @@ class ZstdDecoder {
   bool in_frame_ = false;
   bool pending_ = false;
   std::vector<std::byte> input_;
-  std::vector<std::byte> output_ = std::vector<std::byte>(ZSTD_DStreamOutSize());
+  std::vector<std::byte> output_;
   ZSTD_inBuffer in_{nullptr, 0, 0};
 };
 

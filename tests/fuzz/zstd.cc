@@ -6,7 +6,7 @@
 namespace dcpctl::fuzz {
 
 void FuzzZstd(Bytes input) {
-  constexpr uint64_t kMostDecoded = 1 << 20;
+  constexpr uint64_t kMostDecoded = 32 << 10;
   constexpr uint64_t kEdgeBytes = 256;
   const MemorySource source = SourceOf(input);
   EdgeSource edges("input", kEdgeBytes);
