@@ -119,7 +119,7 @@ const zip::Entry* FindEntry(const Archive& archive, std::string_view name) {
 Result<Record> Locate(const ByteSource& source, const zip::Entry& entry) {
   const bool deflated = entry.method == zip::kDeflated;
   if (!deflated && entry.method != zip::kStored) {
-    return Fail(Place{source.name(), entry.header_offset}, ErrorKind::kUnsupported,
+    return Fail(Place{source.name(), entry.header_offset}, ErrorKind::kCorrupt,
                 zip::Describe(entry) + " has compression method " + std::to_string(entry.method) +
                     ", expected stored or deflated");
   }

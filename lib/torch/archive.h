@@ -47,7 +47,7 @@ Result<Archive> OpenArchive(const ByteSource& source, uint64_t base, uint64_t le
 // The record of this name below the prefix; null when there is none.
 const zip::Entry* FindEntry(const Archive& archive, std::string_view name);
 
-// Reads one local header. kUnsupported for a compression other than deflate.
+// Reads one local header. kCorrupt also for a compression other than deflate, the only one that PyTorch reads.
 Result<Record> Locate(const ByteSource& source, const zip::Entry& entry);
 
 // The record of the storage that persistent ids call `key`.

@@ -101,7 +101,7 @@ Result<std::optional<uint64_t>> ReadLocator(const ByteSource& source, uint64_t b
   }
   const uint32_t disks = in.U32("disk count");
   if (disk != 0 || disks > 1) {
-    in.Reject(ErrorKind::kUnsupported, "zip archive has " + std::to_string(disks) + " disks, expected 1");
+    in.Reject(ErrorKind::kCorrupt, "zip archive has " + std::to_string(disks) + " disks, expected 1");
   }
   return in.Finish(std::optional(base + end64_pos));
 }
@@ -137,7 +137,7 @@ Result<Fields> ReadZip64(const ByteSource& source, const Tail& tail, uint64_t of
 
 Result<void> CheckOneDisk(const ByteSource& source, const Fields& fields) {
   if (fields.disk == 0 && fields.directory_disk == 0 && fields.disk_entries == fields.entries) return {};
-  return Fail(Place{source.name(), fields.offset}, ErrorKind::kUnsupported,
+  return Fail(Place{source.name(), fields.offset}, ErrorKind::kCorrupt,
               "zip archive is split over several disks (this is disk " + std::to_string(fields.disk) + ", " +
                   std::to_string(fields.disk_entries) + " of " + std::to_string(fields.entries) +
                   " entries on it), expected one");

@@ -131,7 +131,7 @@ class DirectoryReader {
                         " bytes, expected at most " + std::to_string(limits_.name_bytes));
     }
     if (entry.flags & (kFlagEncrypted | kFlagStrongEncryption | kFlagMaskedHeaders)) {
-      return Refuse(place, ErrorKind::kUnsupported, Describe(entry) + " is encrypted, expected plain data");
+      return Refuse(place, ErrorKind::kCorrupt, Describe(entry) + " is encrypted, expected plain data");
     }
     const uint64_t room = directory_.directory_offset - directory_.base;
     const uint64_t header_bytes = kLocalFixedBytes + entry.name.size();

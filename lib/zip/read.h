@@ -41,7 +41,8 @@ struct Directory {
 };
 
 // Checks what can be checked without local headers: counts, sizes, names (not empty, no NUL, none twice), and
-// that records lie before the directory without overlapping. Errors: kCorrupt, kLimit, kUnsupported, kIo.
+// that records lie before the directory without overlapping. Errors: kCorrupt, also for what no reader of PyTorch takes
+// (encrypted records, several disks), kLimit, kIo.
 Result<Directory> ReadDirectory(const ByteSource& source, uint64_t base, uint64_t length, const Limits& limits);
 
 // Offset of the record's data, from its local header: the length of the extra field there differs from the

@@ -93,7 +93,7 @@ Result<std::vector<std::byte>> ReadRecord(const ByteSource& source, const Entry&
   const Place place{source.name(), entry.header_offset};
   if (entry.method != kStored && entry.method != kDeflated) {
     return Fail(
-        place, ErrorKind::kUnsupported,
+        place, ErrorKind::kCorrupt,
         Describe(entry) + " has compression method " + std::to_string(entry.method) + ", expected stored or deflated");
   }
   if (entry.bytes > max_bytes) {

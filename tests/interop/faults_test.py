@@ -290,7 +290,7 @@ def record_encrypted(b):
             data[at + place] |= 1
             at = data.find(signature, at + 4)
     append(b, an_object(b), bytes(data))
-    return "dcp.record-unsupported"
+    return "dcp.record-damaged"
 
 
 def record_of_zeros(b):

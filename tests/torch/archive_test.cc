@@ -170,7 +170,7 @@ TEST(TorchArchive, FindsStorages) {
   EXPECT_EQ(deflated.encoded_bytes, kNoneDeflated.size());
   EXPECT_FALSE(Value(FindStorage(source, archive, "2")).crc_known);
   EXPECT_TRUE(Value(FindStorage(source, archive, "3")).crc_known);
-  EXPECT_EQ(ErrorOf(FindStorage(source, archive, "4")).kind(), ErrorKind::kUnsupported);
+  EXPECT_EQ(ErrorOf(FindStorage(source, archive, "4")).kind(), ErrorKind::kCorrupt);
   EXPECT_EQ(ErrorOf(FindStorage(source, archive, "5")).kind(), ErrorKind::kCorrupt);
   EXPECT_EQ(ErrorOf(FindStorage(source, archive, "x")).message(),
             "archive has no record \"a/data/x\", expected one for storage \"x\"");

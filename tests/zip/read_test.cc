@@ -160,9 +160,9 @@ TEST(ZipRead, RejectsEveryCut) {
 
 TEST(ZipRead, RejectsSeveralDisks) {
   const auto with = [](const std::function<void(RawEnd&)>& tweak) { return Read(MakeZip({{.name = "x"}}, tweak)); };
-  ExpectError(with([](RawEnd& end) { end.disk = 1; }), ErrorKind::kUnsupported, "disk 1");
-  ExpectError(with([](RawEnd& end) { end.directory_disk = 1; }), ErrorKind::kUnsupported, "several disks");
-  ExpectError(with([](RawEnd& end) { end.disk_entries = 0; }), ErrorKind::kUnsupported, "0 of 1 entries");
+  ExpectError(with([](RawEnd& end) { end.disk = 1; }), ErrorKind::kCorrupt, "disk 1");
+  ExpectError(with([](RawEnd& end) { end.directory_disk = 1; }), ErrorKind::kCorrupt, "several disks");
+  ExpectError(with([](RawEnd& end) { end.disk_entries = 0; }), ErrorKind::kCorrupt, "0 of 1 entries");
 }
 
 TEST(ZipRead, RejectsBadZip64Records) {
@@ -170,9 +170,9 @@ TEST(ZipRead, RejectsBadZip64Records) {
     return Read(MakeZip({{.name = "x"}}, [&](RawEnd& end) { end.before_end = Zip64Tail(end, tweak); }));
   };
   EXPECT_TRUE(with({}));
-  ExpectError(with([](Zip64End& end) { end.disks = 2; }), ErrorKind::kUnsupported, "2 disks");
-  ExpectError(with([](Zip64End& end) { end.locator_disk = 1; }), ErrorKind::kUnsupported, "disks");
-  ExpectError(with([](Zip64End& end) { end.disk = 1; }), ErrorKind::kUnsupported, "disk 1");
+  ExpectError(with([](Zip64End& end) { end.disks = 2; }), ErrorKind::kCorrupt, "2 disks");
+  ExpectError(with([](Zip64End& end) { end.locator_disk = 1; }), ErrorKind::kCorrupt, "disks");
+  ExpectError(with([](Zip64End& end) { end.disk = 1; }), ErrorKind::kCorrupt, "disk 1");
   ExpectError(with([](Zip64End& end) { end.end64_offset = UINT64_MAX; }), ErrorKind::kCorrupt, "offset is 0xffff");
   ExpectError(with([](Zip64End& end) { end.end64_offset += 1; }), ErrorKind::kCorrupt, "zip64 end record offset");
   ExpectError(with([](Zip64End& end) { end.end64_offset -= 1; }), ErrorKind::kCorrupt, "signature is");
@@ -221,7 +221,7 @@ TEST(ZipRead, RejectsBadNames) {
 
 TEST(ZipRead, RejectsEncryption) {
   for (const int bit : {0, 6, 13}) {
-    ExpectError(Read(MakeZip({{.name = "x", .flags = static_cast<uint16_t>(1 << bit)}})), ErrorKind::kUnsupported,
+    ExpectError(Read(MakeZip({{.name = "x", .flags = static_cast<uint16_t>(1 << bit)}})), ErrorKind::kCorrupt,
                 "encrypted");
   }
 }
@@ -329,7 +329,7 @@ TEST(ZipRead, RejectsStoredOfTwoSizes) {
 TEST(ZipRead, ListsOtherMethodsAndRefusesToReadThem) {
   const std::string bytes = MakeZip({{.name = "x", .data = "data", .method = 93}});
   EXPECT_TRUE(Read(bytes));
-  ExpectError(ReadFirst(bytes), ErrorKind::kUnsupported, "compression method 93");
+  ExpectError(ReadFirst(bytes), ErrorKind::kCorrupt, "compression method 93");
 }
 
 TEST(ZipRead, ChecksCrcThatWasComputed) {
