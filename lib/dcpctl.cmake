@@ -27,10 +27,16 @@ if(DCPCTL_FUZZ)
   list(APPEND dcpctl_sanitizers -fsanitize=fuzzer-no-link)
 endif()
 if(DCPCTL_SANITIZE)
-  # -O1, after the build type's -O2: as good for finding faults, and half the time to compile.
-  target_compile_options(dcpctl_options INTERFACE ${dcpctl_sanitizers} -fno-omit-frame-pointer -O1)
+  target_compile_options(dcpctl_options INTERFACE ${dcpctl_sanitizers} -fno-omit-frame-pointer)
+  if(DCPCTL_TESTS)
+    # After the build type's -O2: as good for finding faults, and half the time to compile.
+    target_compile_options(dcpctl_options INTERFACE -O1)
+  endif()
   target_link_options(dcpctl_options INTERFACE ${dcpctl_sanitizers})
 endif()
+# Behind dcpctl_options. A test runs once: to optimise it takes the compiler longer than it saves, mostly.
+add_library(dcpctl_test_options INTERFACE)
+target_compile_options(dcpctl_test_options INTERFACE -O0)
 
 # dcpctl_library(<folder> SOURCES a.cc... LINKS target...) makes dcpctl_<folder>: the objects of one folder of
 # lib/, which the root joins into libdcpctl. LINKS names other folders (dcpctl_base) and packages. A folder
@@ -73,12 +79,16 @@ function(dcpctl_plugin name)
   install(TARGETS ${name} LIBRARY DESTINATION lib/dcpctl)
 endfunction()
 
-# dcpctl_test(<name> SOURCES a_test.cc... [LINKS target...] [TIMEOUT seconds] [THREADS]) makes the GoogleTest
+# dcpctl_test(<name> SOURCES a_test.cc... [LINKS target...] [TIMEOUT seconds] [THREADS] [HEAVY]) makes the GoogleTest
 # executable <name>_test and registers it with ctest as <name>. It can use RapidCheck, OpenSSL's digests and
-# tests/support. THREADS marks tests of code that runs on several threads: those run under ThreadSanitizer too.
+# tests/support. THREADS marks tests of code that runs on several threads: those run under ThreadSanitizer too. HEAVY
+# marks tests that compute so much that they are worth optimising.
 function(dcpctl_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "TIMEOUT" "SOURCES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;HEAVY" "TIMEOUT" "SOURCES;LINKS")
   dcpctl_program(${name}_test SOURCES ${arg_SOURCES} LINKS ${arg_LINKS} dcpctl_test_base)
+  if(NOT arg_HEAVY)
+    target_link_libraries(${name}_test PRIVATE dcpctl_test_options)
+  endif()
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   if(NOT arg_TIMEOUT)

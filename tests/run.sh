@@ -3,10 +3,10 @@
 # saying so; safe to run again, and then needs no network.
 # usage: sh tests/run.sh [--no-oracle] [--long]
 #   --no-oracle  leave out the tests that compare with PyTorch itself
-#   --long       also run with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer (always so when
-#                CI=true), fail and kill more system calls (DCPCTL_LONG=1), put 10,000 random state dicts through a
-#                round trip instead of 500, read what we write with the PyTorch 1.13 of Debian 12, and run each fuzzer
-#                for FUZZ_SECONDS (600); their corpora are run always
+#   --long       also run with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer and run each fuzzer for
+#                FUZZ_SECONDS, 600 (always so when CI=true, but for 60), fail and kill more system calls (DCPCTL_LONG=1),
+#                put 10,000 random state dicts through a round trip instead of 500, and read what we write with the
+#                PyTorch 1.13 of Debian 12; the fuzzers' corpora are run always
 # The last lines count what passed and failed; when the oracle tests are left out, their number is the last line.
 set -eu
 
@@ -33,7 +33,8 @@ for argument in "$@"; do
   esac
 done
 
-FUZZ_PACKAGES='clang libclang-rt-dev'
+# Sanitizers and fuzzers are Clang's.
+SANITIZER_PACKAGES='clang libclang-rt-dev'
 # Plug-ins are built for what is there.
 TEST_PACKAGES='python3 libgtest-dev libgmock-dev librapidcheck-dev mandoc shellcheck strace
   libtorch-dev libopenmpi-dev openmpi-bin libmpich-dev mpich'
@@ -216,6 +217,20 @@ sum_of() {
     END { print sum + 0 }' "$2"
 }
 
+# Adds what LOG counts to the totals. add_counts NAME STATUS LOG
+add_counts() {
+  count_failed=$(sum_of failed "$3")
+  passed=$((passed + $(sum_of passed "$3")))
+  failed=$((failed + count_failed))
+  skipped=$((skipped + $(sum_of skipped "$3")))
+  if [ "$count_failed" -gt 0 ]; then
+    failures="$failures
+  $1 ($count_failed)"
+  elif [ "$2" -ne 0 ]; then
+    fail "$1 ended with status $2"
+  fi
+}
+
 # Runs scripts that compare with PyTorch, as many at once as there are processors: each uses about one.
 # run_oracle_scripts SCRIPT... with the option that belongs to one behind it, in one word: 'SCRIPT --count 100'.
 run_oracle_scripts() {
@@ -240,16 +255,7 @@ report_oracle_script() {
   heading "Oracle test: $1, $seconds s"
   # Passed checks are many; the log has them.
   grep -v '^ok ' "$log.log" || true
-  script_failed=$(sum_of failed "$log.log")
-  passed=$((passed + $(sum_of passed "$log.log")))
-  failed=$((failed + script_failed))
-  skipped=$((skipped + $(sum_of skipped "$log.log")))
-  if [ "$script_failed" -gt 0 ]; then
-    failures="$failures
-  $1 ($script_failed)"
-  elif [ "$status" -ne 0 ]; then
-    fail "$1 ended with status $status"
-  fi
+  add_counts "$1" "$status" "$log.log"
 }
 
 # The tensor plug-in on the LibTorch of the oracle, which is newer than Debian's, in a build of its own.
@@ -261,20 +267,16 @@ build_oracle_plugin() {
     cmake --build build/oracle-plugin --target dcpctl_torch_plugin
 }
 
-# A fuzzer that finds nothing wrong counts as one test.
+# A fuzzer that finds nothing wrong counts as one test. They are part of the build with AddressSanitizer.
 run_fuzzers() {
   seconds=${FUZZ_SECONDS:-600}
-  heading 'Build: fuzz'
-  # shellcheck disable=SC2086  # one word each
-  if ! install_packages $FUZZ_PACKAGES || ! configure_and_build fuzz -DDCPCTL_WERROR=OFF -- dcpctl_fuzzers; then
-    fail 'build of fuzz'
-    return 0
-  fi
+  if [ "$long" = no ]; then seconds=${FUZZ_SECONDS:-60}; fi
   heading "Fuzzers, for $seconds seconds each"
-  for target in tests/fuzz/corpus/*; do
-    target=$(basename "$target")
-    check "fuzzer $target" sh tests/fuzz/fuzz.sh build/fuzz "$seconds" "$target"
-  done
+  log=build/asan/fuzz.log
+  status=0
+  sh tests/fuzz/fuzz.sh build/asan "$seconds" > "$log" 2>&1 || status=$?
+  cat "$log"
+  add_counts fuzzers "$status" "$log"
 }
 
 # As many as there are checkpoints that PyTorch would be asked about.
@@ -323,14 +325,15 @@ else
 fi
 
 if [ "$CI" = true ] || [ "$long" = yes ]; then
+  # shellcheck disable=SC2086  # one word each
+  install_packages $SANITIZER_PACKAGES
   test_preset asan all
+  run_fuzzers
   test_preset tsan dcpctl_thread_tests -L threads
 else
   say ''
   say 'The sanitizer builds are left out: use --long, or set CI=true.'
 fi
-if [ "$long" = yes ]; then run_fuzzers; fi
-
 heading 'Totals'
 if [ -n "$failures" ]; then say "Failed:$failures"; fi
 totals="$passed passed, $failed failed"
