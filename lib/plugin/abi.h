@@ -10,7 +10,7 @@
 
 namespace dcpctl::plugin {
 
-inline constexpr uint32_t kAbiVersion = 2;
+inline constexpr uint32_t kAbiVersion = 3;
 inline constexpr uint32_t kMagic = 0x64637061;
 
 // What every plug-in exports as `dcpctl_plugin`. Text ends with a zero byte and lives as long as the program.

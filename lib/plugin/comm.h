@@ -26,6 +26,9 @@ struct CommV1 {
   int (*probe)(CommMessage* message, int32_t* found, ErrorTextV1* error);
   int (*start_receive)(const CommMessage* message, void* bytes, void** transfer, ErrorTextV1* error);
   int (*is_done)(void* transfer, int32_t* done, ErrorTextV1* error);
+  // Whether start_receive can be given the address of memory of a CUDA device, one that is current on the thread. Once
+  // open.
+  int32_t (*takes_cuda)();
   // Waits for the others to close.
   int (*close)(ErrorTextV1* error);
   // Ends all processes of the run, and does not return.

@@ -1,6 +1,6 @@
 // A device with memory of its own that copies bytes there: the function table of the plug-in of kind "copy-device".
 // A lane is memory on the device and an order of commands; lanes run beside each other. Functions may be called on
-// many threads at once, those of one lane on one at a time.
+// many threads at once, those of one lane on one at a time, but for `address` and `make_current`.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,10 @@ struct BoxCopyV1 {
   uint64_t level_count = 0;
 };
 
+// What a lane's memory is to libraries that are told its address.
+inline constexpr int32_t kOrdinaryMemory = 0;  // what the program's own is
+inline constexpr int32_t kCudaMemory = 1;      // for those that know CUDA
+
 // Functions that can fail return 0 when they did not. Commands (upload, copy, download) only begin what they say: it is
 // done, in the order of the calls, when wait() has returned. Until then memory of the program that they were given must
 // stay as it is.
@@ -45,6 +49,11 @@ struct CopyDeviceV1 {
   int (*copy)(void* lane, const BoxCopyV1* box, ErrorTextV1* error) = nullptr;
   int (*download)(void* lane, void* to, uint64_t from, uint64_t bytes, ErrorTextV1* error) = nullptr;
   int (*wait)(void* lane, ErrorTextV1* error) = nullptr;
+  int32_t (*memory_kind)(void* device) = nullptr;
+  // Of the first byte of a lane's memory. A library may write there, while no command uses the place.
+  void* (*address)(void* lane) = nullptr;
+  // For the thread that calls such a library, which need not be the lane's.
+  int (*make_current)(void* lane, ErrorTextV1* error) = nullptr;
 };
 
 }  // namespace dcpctl::plugin

@@ -20,6 +20,10 @@ Result<void> Check(int failed, const char* what, const ErrorTextV1& error) {
   return Fail(ErrorKind::kIo, std::string(what) + " failed: " + error.text);
 }
 
+MemoryKind KindOf(const CopyDeviceV1& table, void* device) {
+  return table.memory_kind(device) == kOrdinaryMemory ? MemoryKind::kOrdinary : MemoryKind::kCuda;
+}
+
 // N of "cuda:N"; nothing for "cuda".
 Result<std::optional<uint64_t>> OrdinalOf(std::string_view name) {
   std::string_view rest = name.substr(0, kCuda.size()) == kCuda ? name.substr(kCuda.size()) : "?";
@@ -58,12 +62,21 @@ Result<void> DeviceLane::Wait() {
   return Check(table_.wait(lane_, &error), "copy on the device", error);
 }
 
+MemoryKind DeviceLane::kind() const { return KindOf(table_, device_.get()); }
+
+Result<void> DeviceLane::MakeCurrent() const {
+  ErrorTextV1 error;
+  return Check(table_.make_current(lane_, &error), "use of the device's memory", error);
+}
+
+MemoryKind Device::memory_kind() const { return KindOf(table_, device_.get()); }
+
 Result<std::unique_ptr<DeviceLane>> Device::OpenLane(uint64_t bytes) {
   ErrorTextV1 error;
   void* lane = nullptr;
-  DCPCTL_TRY(Check(table_.open_lane(device_, bytes, &lane, &error),
+  DCPCTL_TRY(Check(table_.open_lane(device_.get(), bytes, &lane, &error),
                    ("taking " + std::to_string(bytes) + " bytes of the device's memory").c_str(), error));
-  return std::make_unique<DeviceLane>(table_, lane);
+  return std::make_unique<DeviceLane>(table_, device_, lane);
 }
 
 Result<std::unique_ptr<Device>> OpenDevice(const std::filesystem::path& folder, std::string_view name,

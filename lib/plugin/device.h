@@ -6,19 +6,21 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
+#include "base/device_memory.h"
 #include "dcpctl/error.h"
 #include "plugin/copy_device.h"
 
 namespace dcpctl::plugin {
 
-// Commands for one device, in their order. For one thread.
-class DeviceLane {
+// Commands for one device, in their order. For one thread, but for what DeviceMemory has. The device stays open as long
+// as this is there.
+class DeviceLane final : public DeviceMemory {
  public:
-  DeviceLane(const CopyDeviceV1& table, void* lane) : table_(table), lane_(lane) {}
-  DeviceLane(const DeviceLane&) = delete;
-  DeviceLane& operator=(const DeviceLane&) = delete;
-  ~DeviceLane() { table_.close_lane(lane_); }
+  DeviceLane(const CopyDeviceV1& table, std::shared_ptr<void> device, void* lane)
+      : table_(table), device_(std::move(device)), lane_(lane) {}
+  ~DeviceLane() override { table_.close_lane(lane_); }
 
   // As CopyDeviceV1 says. kIo with what the device's library says.
   Result<void> Upload(uint64_t to, std::span<const std::byte> from);
@@ -26,28 +28,32 @@ class DeviceLane {
   Result<void> Download(std::span<std::byte> to, uint64_t from);
   Result<void> Wait();
 
+  [[nodiscard]] MemoryKind kind() const override;
+  [[nodiscard]] std::byte* address() const override { return static_cast<std::byte*>(table_.address(lane_)); }
+  Result<void> MakeCurrent() const override;
+
  private:
   const CopyDeviceV1& table_;
+  const std::shared_ptr<void> device_;
   void* const lane_;
 };
 
-// Thread-safe. Must outlive its lanes.
+// Thread-safe.
 class Device {
  public:
-  Device(const CopyDeviceV1& table, void* device) : table_(table), device_(device) {}
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
-  ~Device() { table_.close(device_); }
+  Device(const CopyDeviceV1& table, void* device) : table_(table), device_(device, table.close) {}
 
   // kIo when the device has not so much memory left.
   Result<std::unique_ptr<DeviceLane>> OpenLane(uint64_t bytes);
   // Memory of the program that lanes will copy from or to, until it is released; that comes before it is freed.
-  void Pin(std::span<std::byte> memory) { table_.pin(device_, memory.data(), memory.size()); }
-  void Release(std::span<std::byte> memory) { table_.unpin(device_, memory.data()); }
+  void Pin(std::span<std::byte> memory) { table_.pin(device_.get(), memory.data(), memory.size()); }
+  void Release(std::span<std::byte> memory) { table_.unpin(device_.get(), memory.data()); }
+  // That of all lanes.
+  [[nodiscard]] MemoryKind memory_kind() const;
 
  private:
   const CopyDeviceV1& table_;
-  void* const device_;
+  const std::shared_ptr<void> device_;
 };
 
 // Opens what `--device` names: "cpu" is none, and null; "cuda" is the device that this process has to itself when those

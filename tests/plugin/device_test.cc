@@ -74,5 +74,23 @@ TEST_F(FakeDevices, CopyBoxes) {
   EXPECT_THAT(ErrorOf(lane->Upload(90, bytes)).ToString(), HasSubstr("outside the lane"));
 }
 
+TEST_F(FakeDevices, SayWhereTheirMemoryIs) {
+  auto device = Value(Open("cuda"));
+  EXPECT_EQ(device->memory_kind(), MemoryKind::kOrdinary);
+  const auto lane = Value(device->OpenLane(100));
+  EXPECT_EQ(lane->kind(), MemoryKind::kOrdinary);
+  Value(lane->MakeCurrent());
+  lane->address()[7] = std::byte{1};
+  // Lanes are kept where bytes may still be on their way to them.
+  device.reset();
+  std::byte found{};
+  Value(lane->Download({&found, 1}, 7));
+  Value(lane->Wait());
+  EXPECT_EQ(found, std::byte{1});
+  setenv("DCPCTL_FAKE_DEVICE_APART", "1", 1);
+  EXPECT_EQ(Value(Open("cuda"))->memory_kind(), MemoryKind::kCuda);
+  unsetenv("DCPCTL_FAKE_DEVICE_APART");
+}
+
 }  // namespace
 }  // namespace dcpctl::plugin

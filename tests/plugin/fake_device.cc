@@ -1,6 +1,8 @@
 // A copy device without hardware: commands are remembered and carried out when they are waited for, as late as a real
 // one may do. Memory that is changed before that, and places outside the lane, show. DCPCTL_FAKE_DEVICES says how many
-// devices there are (1), DCPCTL_FAKE_DEVICE_BYTES how much memory a lane can have.
+// devices there are (1), DCPCTL_FAKE_DEVICE_BYTES how much memory a lane can have; DCPCTL_FAKE_DEVICE_APART set to 1,
+// that the memory is not to be touched by libraries that do not know it; DCPCTL_FAKE_DEVICE_LOG names a file that each
+// lane adds a line to when it is closed: how many bytes were uploaded.
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -19,7 +21,8 @@ using dcpctl::plugin::ErrorTextV1;
 
 struct Lane {
   std::vector<std::byte> memory;
-  std::vector<std::function<void()>> commands;
+  uint64_t uploaded = 0;
+  std::vector<std::function<void()>> commands = {};
 };
 
 uint64_t Setting(const char* name, uint64_t otherwise) {
@@ -49,11 +52,19 @@ void Unpin(void* /*device*/, void* /*memory*/) {}
 
 int OpenLane(void* /*device*/, uint64_t bytes, void** lane, ErrorTextV1* error) {
   if (bytes > Setting("DCPCTL_FAKE_DEVICE_BYTES", UINT64_MAX)) return Fail(error, "out of memory");
-  *lane = new Lane{.memory = std::vector<std::byte>(bytes, std::byte{0xdd}), .commands = {}};
+  *lane = new Lane{.memory = std::vector<std::byte>(bytes, std::byte{0xdd})};
   return 0;
 }
 
-void CloseLane(void* lane) { delete static_cast<Lane*>(lane); }
+void CloseLane(void* opaque) {
+  const auto* const lane = static_cast<Lane*>(opaque);
+  if (const char* const log = std::getenv("DCPCTL_FAKE_DEVICE_LOG")) {
+    std::FILE* const file = std::fopen(log, "a");
+    std::fprintf(file, "%ju\n", static_cast<uintmax_t>(lane->uploaded));
+    std::fclose(file);
+  }
+  delete lane;
+}
 
 int Add(void* opaque, uint64_t place, uint64_t bytes, ErrorTextV1* error, std::function<void()> command) {
   auto& lane = *static_cast<Lane*>(opaque);
@@ -63,6 +74,7 @@ int Add(void* opaque, uint64_t place, uint64_t bytes, ErrorTextV1* error, std::f
 }
 
 int Upload(void* opaque, uint64_t to, const void* from, uint64_t bytes, ErrorTextV1* error) {
+  static_cast<Lane*>(opaque)->uploaded += bytes;
   std::byte* const target = static_cast<Lane*>(opaque)->memory.data() + to;
   return Add(opaque, to, bytes, error, [=] { std::memcpy(target, from, bytes); });
 }
@@ -105,6 +117,14 @@ int Wait(void* opaque, ErrorTextV1* /*error*/) {
   return 0;
 }
 
+int32_t MemoryKind(void* /*device*/) {
+  return Setting("DCPCTL_FAKE_DEVICE_APART", 0) == 0 ? dcpctl::plugin::kOrdinaryMemory : dcpctl::plugin::kCudaMemory;
+}
+
+void* Address(void* lane) { return static_cast<Lane*>(lane)->memory.data(); }
+
+int MakeCurrent(void* /*lane*/, ErrorTextV1* /*error*/) { return 0; }
+
 constexpr CopyDeviceV1 kTable{.open = Open,
                               .close = Close,
                               .count = Count,
@@ -115,7 +135,10 @@ constexpr CopyDeviceV1 kTable{.open = Open,
                               .upload = Upload,
                               .copy = Copy,
                               .download = Download,
-                              .wait = Wait};
+                              .wait = Wait,
+                              .memory_kind = MemoryKind,
+                              .address = Address,
+                              .make_current = MakeCurrent};
 
 }  // namespace
 

@@ -41,7 +41,7 @@ TEST(PluginLoader, SaysWhatToInstallWhenThereIsNone) {
 }
 
 TEST(PluginLoader, RefusesAnotherInterfaceVersionAndKind) {
-  EXPECT_THAT(FailureOf("other_abi", ErrorKind::kMismatch), HasSubstr("plug-in interface is version 3, expected 2"));
+  EXPECT_THAT(FailureOf("other_abi", ErrorKind::kMismatch), HasSubstr("plug-in interface is version 4, expected 3"));
   EXPECT_THAT(FailureOf("other_version", ErrorKind::kMismatch),
               HasSubstr("plug-in was built for dcpctl \"0.0.0\", expected \""));
   EXPECT_THAT(FailureOf("other_kind", ErrorKind::kMismatch), HasSubstr("plug-in is \"other\", expected \"fake\""));

@@ -30,6 +30,7 @@ struct Library {
   std::deque<Incoming> incoming;
   std::vector<std::unique_ptr<Transfer>> transfers;
   bool fails = false;
+  int32_t takes_cuda = 0;
 };
 std::unique_ptr<Library> library;
 
@@ -77,6 +78,7 @@ const plugin::CommV1 kTable = {
           *done = static_cast<Transfer*>(transfer)->done ? 1 : 0;
           return Answer(error);
         },
+    .takes_cuda = [] { return library->takes_cuda; },
     .close = [](plugin::ErrorTextV1* error) { return Answer(error); },
     .abort = [](int32_t) {},
 };

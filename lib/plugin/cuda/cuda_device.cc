@@ -123,6 +123,16 @@ int Wait(void* opaque, ErrorTextV1* error) {
   return Check(cudaStreamSynchronize(static_cast<GpuLane*>(opaque)->stream), error);
 }
 
+int32_t MemoryKind(void* /*device*/) { return kCudaMemory; }
+
+void* Address(void* opaque) { return static_cast<GpuLane*>(opaque)->memory; }
+
+int MakeCurrent(void* opaque, ErrorTextV1* error) {
+  if (Check(cudaSetDevice(static_cast<GpuLane*>(opaque)->ordinal), error) != 0) return 1;
+  // Libraries on top of the driver look for the context of the thread, which before CUDA 12 is set by the next call.
+  return Check(cudaFree(nullptr), error);
+}
+
 constexpr CopyDeviceV1 kTable{.open = Open,
                               .close = Close,
                               .count = Count,
@@ -133,7 +143,10 @@ constexpr CopyDeviceV1 kTable{.open = Open,
                               .upload = Upload,
                               .copy = Copy,
                               .download = Download,
-                              .wait = Wait};
+                              .wait = Wait,
+                              .memory_kind = MemoryKind,
+                              .address = Address,
+                              .make_current = MakeCurrent};
 
 }  // namespace
 }  // namespace dcpctl::plugin

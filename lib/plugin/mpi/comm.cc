@@ -1,6 +1,9 @@
 // CommV1 by MPI. One source for every library: each is compiled with its own mpi.h.
 #include <dlfcn.h>
 #include <mpi.h>
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 
 #include <cstdio>
 #include <memory>
@@ -8,6 +11,14 @@
 
 #include "plugin/abi.h"
 #include "plugin/comm.h"
+
+// The plug-in may run with a build of the library that lacks what the one had that it was built with.
+#ifdef MPIX_CUDA_AWARE_SUPPORT
+#pragma weak MPIX_Query_cuda_support
+#endif
+#ifdef MPIX_GPU_SUPPORT_CUDA
+#pragma weak MPIX_GPU_query_support
+#endif
 
 namespace dcpctl::plugin {
 namespace {
@@ -84,6 +95,21 @@ int IsDone(void* transfer, int32_t* done, ErrorTextV1* error) {
   return Check(code, "MPI_Test", error);
 }
 
+// What the library says that runs, not the one that the plug-in was built with. Open MPI and MPICH have a function
+// each.
+int32_t TakesCuda() {
+#if defined(MPIX_CUDA_AWARE_SUPPORT)
+  return MPIX_Query_cuda_support != nullptr && MPIX_Query_cuda_support() == 1 ? 1 : 0;
+#elif defined(MPIX_GPU_SUPPORT_CUDA)
+  int takes = 0;
+  if (MPIX_GPU_query_support == nullptr || MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &takes) != MPI_SUCCESS)
+    return 0;
+  return takes;
+#else
+  return 0;
+#endif
+}
+
 int Close(ErrorTextV1* error) { return Check(MPI_Finalize(), "MPI_Finalize", error); }
 
 void Abort(int32_t status) { MPI_Abort(MPI_COMM_WORLD, status); }
@@ -93,6 +119,7 @@ const CommV1 kTable = {.open = Open,
                        .probe = Probe,
                        .start_receive = StartReceive,
                        .is_done = IsDone,
+                       .takes_cuda = TakesCuda,
                        .close = Close,
                        .abort = Abort};
 
