@@ -47,6 +47,7 @@ void Courier::Work() {
     const std::lock_guard lock(mutex_);
     rank_ = transport_->rank();
     size_ = transport_->size();
+    takes_cuda_ = opened.has_value() && transport_->TakesCuda();
     if (!opened) open_error_ = std::move(opened).error();
     state_ = open_error_ ? State::kLeft : State::kRunning;
     heard_.assign(size_, Clock::now());
@@ -106,7 +107,7 @@ Result<bool> Courier::Exchange(std::deque<Message>& outgoing) {
   const bool sends = !outgoing.empty();
   for (Message& message : outgoing) DCPCTL_TRY(transport_->Send(message.from, message.tag, std::move(message.bytes)));
   const uint64_t before = transport_->unsent();
-  DCPCTL_ASSIGN(std::optional<Message> message, transport_->Poll());
+  DCPCTL_ASSIGN(std::optional<Message> message, transport_->Poll(placer_));
   const bool receives = message.has_value();
   if (message) Deliver(*std::move(message));
   if (sends || transport_->unsent() != before) {
@@ -146,6 +147,10 @@ void Courier::Pause(Clock::time_point last_message) {
 void Courier::Deliver(Message message) {
   heard_[message.from] = Clock::now();
   if (message.tag == kBeatTag) return;
+  if (const auto then = TakeLanding(message)) {
+    if (*then) (*then)(message.landed);
+    return;
+  }
   Handler handler;
   {
     const std::lock_guard lock(mutex_);
@@ -158,6 +163,25 @@ void Courier::Deliver(Message message) {
   }
   changed_.notify_all();
   if (handler) handler(message.from, std::move(message.bytes));
+}
+
+// Asked by the transport. A landing that is under way cannot be called off.
+std::optional<DevicePart> Courier::PlaceFor(unsigned from, int tag, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto landing = landings_.find({from, tag});
+  if (landing == landings_.end() || !landing->second.place || landing->second.place->bytes != bytes)
+    return std::nullopt;
+  return std::exchange(landing->second.place, std::nullopt);
+}
+
+// Whom to tell that a message that was to land has come, if anybody; nothing for other messages.
+std::optional<Courier::Landed> Courier::TakeLanding(const Message& message) {
+  const std::lock_guard lock(mutex_);
+  const auto landing = landings_.find({message.from, message.tag});
+  if (landing == landings_.end()) return std::nullopt;
+  std::optional<Landed> then = std::move(landing->second.then);
+  landings_.erase(landing);
+  return then;
 }
 
 void Courier::Lose(const Error& error) {
@@ -176,6 +200,18 @@ void Courier::Handle(int tag, Handler handler) {
     }
   }
   for (auto& [from, bytes] : early) handler(from, std::move(bytes));
+}
+
+void Courier::Expect(unsigned from, int tag, DevicePart place, Landed then) {
+  const std::lock_guard lock(mutex_);
+  landings_[{from, tag}] = {.place = std::move(place), .then = std::move(then)};
+}
+
+void Courier::Renounce(unsigned from, int tag) {
+  Landing unwanted;  // let go of without the lock: it may be the last that holds the memory
+  const std::lock_guard lock(mutex_);
+  const auto landing = landings_.find({from, tag});
+  if (landing != landings_.end()) std::swap(unwanted, landing->second);
 }
 
 void Courier::Post(unsigned to, int tag, std::string bytes) {

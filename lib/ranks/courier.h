@@ -47,6 +47,17 @@ class Courier {
   using Handler = std::function<void(unsigned from, std::string bytes)>;
   void Handle(int tag, Handler handler);
 
+  // Whether messages can land in memory of this kind.
+  [[nodiscard]] bool CanLandIn(MemoryKind kind) const { return kind == MemoryKind::kOrdinary || takes_cuda_; }
+  // The next message of `from` with this tag, which no other uses, is to land in `place`. Before its sender is asked
+  // for it. `then` is called as a Handler is, when it has come: with false if it was of another length, and was thrown
+  // away.
+  using Landed = std::function<void(bool landed)>;
+  void Expect(unsigned from, int tag, DevicePart place, Landed then);
+  // It is not wanted any more: `then` is not called, though a call of it may be under way, and what comes is thrown
+  // away. What is coming already goes on into its place, which is kept until then.
+  void Renounce(unsigned from, int tag);
+
   // Sends without waiting.
   void Post(unsigned to, int tag, std::string bytes);
   // Waits while much is still to be sent. kCancelled when stopped before.
@@ -70,6 +81,8 @@ class Courier {
   void Work();
   Result<void> Carry();
   Result<bool> Exchange(std::deque<Message>& outgoing);
+  std::optional<DevicePart> PlaceFor(unsigned from, int tag, uint64_t bytes);
+  std::optional<Landed> TakeLanding(const Message& message);
   Result<void> BeatAndListen();
   void Deliver(Message message);
   void Lose(const Error& error);
@@ -79,8 +92,10 @@ class Courier {
   const std::unique_ptr<Transport> transport_;  // used by thread_ alone
   const CourierTiming timing_;
   const std::function<void(const Error&)> on_lost_;
+  const Placer placer_ = [this](unsigned from, int tag, uint64_t bytes) { return PlaceFor(from, tag, bytes); };
   unsigned rank_ = 0;
   unsigned size_ = 1;
+  bool takes_cuda_ = false;
   std::vector<Clock::time_point> heard_;  // by rank; of thread_ alone
   Clock::time_point next_beat_;
   bool told_lost_ = false;
@@ -94,6 +109,11 @@ class Courier {
   uint64_t outgoing_bytes_ = 0;   // with those that the transport has not sent yet
   std::map<std::pair<unsigned, int>, std::deque<std::string>> inbox_;
   std::map<int, Handler> handlers_;
+  struct Landing {
+    std::optional<DevicePart> place;  // until it is taken, or not wanted any more
+    Landed then;                      // as long as somebody wants to know
+  };
+  std::map<std::pair<unsigned, int>, Landing> landings_;
   uint64_t takers_ = 0;  // threads that wait for a message
 
   std::jthread thread_;  // last: uses all of the above

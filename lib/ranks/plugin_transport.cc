@@ -53,22 +53,31 @@ Result<void> PluginTransport::DropSent() {
   return {};
 }
 
-Result<void> PluginTransport::StartReceiving() {
+Result<void> PluginTransport::StartReceiving(const Placer& placer) {
   plugin::CommMessage found{};
   int32_t is_there = 0;
   DCPCTL_TRY(Call(table_.probe, &found, &is_there));
   if (is_there == 0) return {};
   Receiving& receiving = receiving_.emplace_back();
-  receiving.message = {.from = static_cast<unsigned>(found.from), .tag = found.tag, .bytes = {}};
-  receiving.message.bytes.resize(static_cast<size_t>(found.bytes));
-  return Call(table_.start_receive, static_cast<const plugin::CommMessage*>(&found),
-              static_cast<void*>(receiving.message.bytes.data()), &receiving.transfer);
+  Message& message = receiving.message;
+  message = {.from = static_cast<unsigned>(found.from), .tag = found.tag, .bytes = {}};
+  receiving.place = placer(message.from, message.tag, static_cast<uint64_t>(found.bytes));
+  message.landed = receiving.place.has_value();
+  void* to = nullptr;
+  if (receiving.place) {
+    DCPCTL_TRY(receiving.place->memory->MakeCurrent());
+    to = receiving.place->address();
+  } else {
+    message.bytes.resize(static_cast<size_t>(found.bytes));
+    to = message.bytes.data();
+  }
+  return Call(table_.start_receive, static_cast<const plugin::CommMessage*>(&found), to, &receiving.transfer);
 }
 
 // One that does not arrive holds up what its sender sent later, and nobody else's.
-Result<std::optional<Message>> PluginTransport::Poll() {
+Result<std::optional<Message>> PluginTransport::Poll(const Placer& placer) {
   DCPCTL_TRY(DropSent());
-  DCPCTL_TRY(StartReceiving());
+  DCPCTL_TRY(StartReceiving(placer));
   std::set<unsigned> waiting;
   for (auto receiving = receiving_.begin(); receiving != receiving_.end(); ++receiving) {
     if (!receiving->done) {

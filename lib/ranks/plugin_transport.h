@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <list>
+#include <optional>
 #include <string>
 
 #include "plugin/comm.h"
@@ -19,7 +20,8 @@ class PluginTransport final : public Transport {
   [[nodiscard]] unsigned rank() const override { return rank_; }
   [[nodiscard]] unsigned size() const override { return size_; }
   Result<void> Send(unsigned to, int tag, std::string bytes) override;
-  Result<std::optional<Message>> Poll() override;
+  Result<std::optional<Message>> Poll(const Placer& placer) override;
+  [[nodiscard]] bool TakesCuda() const override { return table_.takes_cuda() != 0; }
   [[nodiscard]] uint64_t unsent() const override { return unsent_; }
   [[nodiscard]] bool moving() const override { return !sending_.empty() || !receiving_.empty(); }
   Result<void> Close() override;
@@ -32,13 +34,14 @@ class PluginTransport final : public Transport {
   };
   struct Receiving {
     Message message;
+    std::optional<DevicePart> place;  // of the bytes, if not in the message
     void* transfer = nullptr;
     bool done = false;
   };
 
   Result<bool> IsDone(void* transfer) const;
   Result<void> DropSent();
-  Result<void> StartReceiving();
+  Result<void> StartReceiving(const Placer& placer);
 
   const plugin::CommV1& table_;
   unsigned rank_ = 0;

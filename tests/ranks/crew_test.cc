@@ -4,11 +4,13 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "support/memory_network.h"
+#include "support/memory_of_device.h"
 #include "support/result.h"
 
 namespace dcpctl::ranks {
@@ -167,6 +169,95 @@ TEST(Courier, GivesEarlyMessagesToAHandler) {
   EXPECT_EQ(seen, "ab");
   std::jthread leaves([&] { sender->Leave(0); });
   taker->Leave(0);
+}
+
+// Two of them. The first sends, the second has memory that messages land in.
+class Landings : public ::testing::Test {
+ protected:
+  static constexpr int kTag = 1'000;
+
+  ~Landings() override {
+    std::jthread leaves([&] { sender_->Leave(0); });
+    taker_->Leave(0);
+  }
+
+  // What `then` is called with goes to told_, unless nothing comes of it.
+  DevicePart Expect(uint64_t begin, uint64_t bytes) {
+    const DevicePart place{.memory = memory_, .begin = begin, .bytes = bytes};
+    taker_->Expect(0, kTag, place, [this](bool landed) { told_.push_back(landed); });
+    return place;
+  }
+  // Until all that was sent before is there.
+  void Drain() {
+    sender_->Post(1, Crew::kFirstFreeTag, "last");
+    EXPECT_EQ(Value(taker_->Take(0, Crew::kFirstFreeTag, {})), "last");
+  }
+
+  MemoryNetwork network_{2};
+  std::shared_ptr<test::MemoryOfDevice> memory_ = std::make_shared<test::MemoryOfDevice>(6);
+  std::vector<bool> told_;
+  const std::unique_ptr<Courier> sender_ =
+      Value(Courier::Start(network_.Endpoint(0), kPatient.courier, [](const Error&) {}));
+  const std::unique_ptr<Courier> taker_ =
+      Value(Courier::Start(network_.Endpoint(1), kPatient.courier, [](const Error&) {}));
+};
+
+TEST_F(Landings, AreToldOf) {
+  Expect(1, 4);
+  sender_->Post(1, kTag, "1234");
+  Drain();
+  EXPECT_EQ(memory_->Text(), std::string("\0001234\0", 6));
+  EXPECT_EQ(told_, std::vector<bool>{true});
+  EXPECT_EQ(memory_.use_count(), 1);
+}
+
+TEST_F(Landings, AreOfTheRightLengthOrNone) {
+  for (const char* bytes : {"123", "12345", "", "1234567"}) {
+    Expect(1, 4);
+    sender_->Post(1, kTag, bytes);
+    Drain();
+  }
+  EXPECT_EQ(memory_->Text(), std::string(6, '\0'));
+  EXPECT_EQ(told_, std::vector<bool>(4, false));
+  EXPECT_EQ(memory_.use_count(), 1);
+}
+
+TEST_F(Landings, AreThrownAwayOnceRenounced) {
+  Expect(1, 4);
+  taker_->Renounce(0, kTag);
+  EXPECT_EQ(memory_.use_count(), 1);
+  sender_->Post(1, kTag, "1234");
+  Drain();
+  EXPECT_EQ(memory_->Text(), std::string(6, '\0'));
+  EXPECT_THAT(told_, ::testing::IsEmpty());
+  // The tag is free again.
+  Expect(0, 2);
+  sender_->Post(1, kTag, "ab");
+  Drain();
+  EXPECT_EQ(memory_->Text(), std::string("ab\0\0\0\0", 6));
+}
+
+TEST_F(Landings, KeepTheirMemoryWhenRenouncedUnderWay) {
+  network_.HoldLandings(true);
+  Expect(1, 4);
+  sender_->Post(1, kTag, "1234");
+  while (network_.landings() == 0) std::this_thread::sleep_for(1ms);
+  taker_->Renounce(0, kTag);
+  const std::weak_ptr<test::MemoryOfDevice> watched = memory_;
+  memory_.reset();
+  EXPECT_FALSE(watched.expired());
+  network_.HoldLandings(false);
+  Drain();
+  EXPECT_TRUE(watched.expired());
+  EXPECT_THAT(told_, ::testing::IsEmpty());
+}
+
+TEST_F(Landings, NeedALibraryThatKnowsTheMemory) {
+  EXPECT_TRUE(taker_->CanLandIn(MemoryKind::kOrdinary));
+  EXPECT_FALSE(taker_->CanLandIn(MemoryKind::kCuda));
+  MemoryNetwork knows(1, true);
+  EXPECT_TRUE(
+      Value(Courier::Start(knows.Endpoint(0), kPatient.courier, [](const Error&) {}))->CanLandIn(MemoryKind::kCuda));
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "support/memory_of_device.h"
 #include "support/result.h"
 
 namespace dcpctl::ranks {
@@ -20,6 +22,8 @@ using ::testing::HasSubstr;
 // A library that gives what the test has put into it. Its functions have no argument for a state.
 struct Transfer {
   bool done = false;
+  std::string bytes = {};  // that are received when it is done
+  void* to = nullptr;
 };
 struct Incoming {
   int32_t from = 0;
@@ -69,13 +73,15 @@ const plugin::CommV1 kTable = {
         [](const plugin::CommMessage*, void* bytes, void** transfer, plugin::ErrorTextV1* error) {
           const Incoming next = std::move(library->incoming.front());
           library->incoming.pop_front();
-          std::memcpy(bytes, next.bytes.data(), next.bytes.size());
           *transfer = NewTransfer(next.arrives);
+          *library->transfers.back() = {.done = next.arrives, .bytes = next.bytes, .to = bytes};
           return Answer(error);
         },
     .is_done =
         [](void* transfer, int32_t* done, plugin::ErrorTextV1* error) {
-          *done = static_cast<Transfer*>(transfer)->done ? 1 : 0;
+          const auto* const asked = static_cast<Transfer*>(transfer);
+          *done = asked->done ? 1 : 0;
+          if (asked->done && asked->to != nullptr) std::memcpy(asked->to, asked->bytes.data(), asked->bytes.size());
           return Answer(error);
         },
     .takes_cuda = [] { return library->takes_cuda; },
@@ -88,12 +94,17 @@ class PluginTransportTest : public testing::Test {
   PluginTransportTest() { library = std::make_unique<Library>(); }
   ~PluginTransportTest() override { library.reset(); }
 
-  // "RANK:BYTES", or nothing.
+  // "RANK:BYTES", with "landed" for bytes that are in place_; or nothing.
   std::string Next() {
-    const std::optional<Message> message = Value(transport_.Poll());
-    return message ? std::to_string(message->from) + ":" + message->bytes : "";
+    const auto placer = [this](unsigned, int, uint64_t bytes) {
+      return place_ && place_->bytes == bytes ? std::exchange(place_, std::nullopt) : std::nullopt;
+    };
+    const std::optional<Message> message = Value(transport_.Poll(placer));
+    if (!message) return "";
+    return std::to_string(message->from) + ":" + (message->landed ? "landed" : "") + message->bytes;
   }
 
+  std::optional<DevicePart> place_;
   PluginTransport transport_{kTable};
 };
 
@@ -132,9 +143,42 @@ TEST_F(PluginTransportTest, KnowsWhatIsNotSentYet) {
   EXPECT_FALSE(transport_.moving());
 }
 
+TEST_F(PluginTransportTest, ReceivesIntoOtherMemory) {
+  const auto memory = std::make_shared<test::MemoryOfDevice>(8);
+  place_ = DevicePart{.memory = memory, .begin = 2, .bytes = 4};
+  library->incoming = {{.from = 0, .bytes = "longer"}, {.from = 0, .bytes = "1234"}, {.from = 2, .bytes = "abcd"}};
+  EXPECT_EQ(Next(), "0:longer");
+  EXPECT_EQ(memory->made_current(), 0U);
+  EXPECT_EQ(Next(), "0:landed");
+  EXPECT_EQ(memory->made_current(), 1U);
+  EXPECT_EQ(memory->Text(), std::string("\0\0001234\0\0", 8));
+  EXPECT_EQ(memory.use_count(), 1);
+  EXPECT_EQ(Next(), "2:abcd");
+}
+
+// The library writes there, whatever has become of who wanted it.
+TEST_F(PluginTransportTest, KeepsMemoryThatAMessageIsOnItsWayTo) {
+  auto memory = std::make_shared<test::MemoryOfDevice>(4);
+  const std::weak_ptr<test::MemoryOfDevice> watched = memory;
+  place_ = DevicePart{.memory = std::move(memory), .begin = 0, .bytes = 4};
+  library->incoming = {{.from = 0, .bytes = "1234", .arrives = false}};
+  EXPECT_EQ(Next(), "");
+  EXPECT_FALSE(place_);
+  EXPECT_FALSE(watched.expired());
+  library->transfers[0]->done = true;
+  EXPECT_EQ(Next(), "0:landed");
+  EXPECT_TRUE(watched.expired());
+}
+
+TEST_F(PluginTransportTest, SaysWhetherTheLibraryTakesMemoryOfCuda) {
+  EXPECT_FALSE(transport_.TakesCuda());
+  library->takes_cuda = 1;
+  EXPECT_TRUE(transport_.TakesCuda());
+}
+
 TEST_F(PluginTransportTest, TellsWhatTheLibrarySays) {
   library->fails = true;
-  EXPECT_THAT(test::ErrorOf(transport_.Poll()).Text(), HasSubstr("cannot talk to each other: link is down"));
+  EXPECT_THAT(test::ErrorOf(transport_.Poll({})).Text(), HasSubstr("cannot talk to each other: link is down"));
   EXPECT_EQ(test::ErrorOf(transport_.Close()).kind(), ErrorKind::kIo);
 }
 
