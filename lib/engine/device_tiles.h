@@ -1,5 +1,5 @@
-// Puts tiles together in a device's memory: bytes that were read into a thread's scratch go up, are spread over the
-// tile there, and the whole tile comes back.
+// Puts tiles together in a device's memory: bytes that were read into a thread's scratch go up, or come there by
+// another way, are spread over the tile there, and the whole tile comes back.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "base/device_memory.h"
 #include "dcpctl/error.h"
 #include "model/copy_loop.h"
 #include "plugin/device.h"
@@ -19,11 +20,20 @@ class DeviceTiles {
   static Result<std::unique_ptr<DeviceTiles>> Open(plugin::Device& device, std::span<std::byte> scratch,
                                                    uint64_t tile_bytes);
 
-  DeviceTiles(std::unique_ptr<plugin::DeviceLane> lane, std::span<std::byte> scratch)
+  DeviceTiles(std::shared_ptr<plugin::DeviceLane> lane, std::span<std::byte> scratch)
       : lane_(std::move(lane)), scratch_(scratch) {}
+  DeviceTiles(const DeviceTiles&) = delete;
+  DeviceTiles& operator=(const DeviceTiles&) = delete;
+  // Waits: others may keep the lane, but not the scratch.
+  ~DeviceTiles() { Idle(); }
 
   // Begins to bring bytes of the scratch up; they must stay as they are until Idle().
   Result<void> Upload(std::span<const std::byte> bytes);
+  // Where bytes of the scratch go, for who can bring them there by another way than Upload. No command uses the place
+  // of a part that the scratch has just handed out.
+  [[nodiscard]] DevicePart PartFor(std::span<const std::byte> bytes) const {
+    return {.memory = lane_, .begin = PlaceOf(bytes), .bytes = bytes.size()};
+  }
   // Begins to spread bytes that are up, as CopyElements would: `loop.from` is at bytes[0], `loop.to` in the tile.
   Result<void> Spread(const CopyLoop& loop, std::span<const std::byte> bytes, uint64_t item_bytes);
   // Returns when all of the tile has come down to `out`.
@@ -36,7 +46,7 @@ class DeviceTiles {
     return static_cast<uint64_t>(bytes.data() - scratch_.data());
   }
 
-  const std::unique_ptr<plugin::DeviceLane> lane_;
+  const std::shared_ptr<plugin::DeviceLane> lane_;
   const std::span<std::byte> scratch_;
   bool busy_ = false;
   Result<void> state_;

@@ -36,6 +36,15 @@ Result<void> SourceReader::Read(uint32_t source, uint64_t pos, std::span<std::by
   return decoded->ReadAt(pos, out);
 }
 
+Result<std::optional<uint32_t>> SourceReader::Land(uint32_t source, uint64_t pos, const DevicePart& to) {
+  const PlanSource& from = plan_.sources[source];
+  if (from.stored.codec != Codec::kNone) return std::nullopt;
+  DCPCTL_ASSIGN(const auto file, cache_.Open(from.file));
+  DCPCTL_ASSIGN(const auto crc, file->LandAt(from.stored.offset + pos, to));
+  if (crc) bytes_read_ += to.bytes;
+  return crc;
+}
+
 Result<void> SourceReader::DecodeTo(const PlanSource& source, const ByteSink& sink) {
   DCPCTL_ASSIGN(const auto file, cache_.Open(source.file));
   const EncodedStorage storage{

@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/byte_source.h"
+#include "base/device_memory.h"
 #include "base/inflate.h"
 #include "dcpctl/plan.h"
 #include "io/file_cache.h"
@@ -26,6 +28,8 @@ class SourceReader {
 
   // Fills `out` from byte `pos` of the storage on.
   Result<void> Read(uint32_t source, uint64_t pos, std::span<std::byte> out);
+  // As io::ReadFile::LandAt, for storages that need no decoding; nothing for the others.
+  Result<std::optional<uint32_t>> Land(uint32_t source, uint64_t pos, const DevicePart& to);
   // The region needs its sources no more.
   void FinishRegion(const Region& region);
   // Bytes asked of the source files so far.

@@ -140,12 +140,10 @@ Result<std::span<const std::byte>> TileFiller::ReadRows(const Tile& tile, uint32
                                                         uint64_t end) {
   if (const auto kept = tile.scratch.Kept(source, begin, end - begin); !kept.empty()) return kept;
   const auto bytes = tile.scratch.Keep(source, begin, end - begin);
-  if (auto done = ReadAndSum(source, begin, bytes, true); !done) {
+  if (auto done = Bring(tile, source, begin, bytes, true); !done) {
     tile.scratch.Forget();
     return Fail(std::move(done).error());
   }
-  SwapIfForeign(tile, source, bytes);
-  if (DeviceTiles* const device = tile.scratch.device()) DCPCTL_TRY(device->Upload(bytes));
   return bytes;
 }
 
@@ -187,14 +185,11 @@ Result<void> TileFiller::ReadInBlocks(const Tile& tile, uint32_t source, const C
 Result<void> TileFiller::ReadSpan(const Tile& tile, uint32_t source, const CopyLoop& loop) {
   const uint64_t item = tile.item_bytes;
   const uint64_t span = loop.SourceSpan();
-  DeviceTiles* const device = tile.scratch.device();
-  const bool direct = loop.IsOneRun() && device == nullptr;
+  const bool direct = loop.IsOneRun() && tile.scratch.device() == nullptr;
   const std::span<std::byte> bytes =
       direct ? tile.out.subspan(loop.to * item, span * item) : tile.scratch.Use(span * item);
   // Bytes between the wanted ones may be read again with another tile: those sources are summed at the end.
-  DCPCTL_TRY(ReadAndSum(source, loop.from * item, bytes, span == loop.Elements()));
-  SwapIfForeign(tile, source, bytes);
-  if (device != nullptr) DCPCTL_TRY(device->Upload(bytes));
+  DCPCTL_TRY(Bring(tile, source, loop.from * item, bytes, span == loop.Elements()));
   return direct ? Result<void>() : Spread(tile, loop, bytes);
 }
 
@@ -206,15 +201,22 @@ Result<void> TileFiller::Spread(const Tile& tile, const CopyLoop& loop, std::spa
   return {};
 }
 
-Result<void> TileFiller::ReadAndSum(uint32_t source, uint64_t begin, std::span<std::byte> bytes, bool once) {
+// Bytes from `begin` on of a source, in the order of the machine: to `bytes`, and with a device to their place there,
+// which may be all that is filled. `once`: no other tile needs them.
+Result<void> TileFiller::Bring(const Tile& tile, uint32_t source, uint64_t begin, std::span<std::byte> bytes,
+                               bool once) {
+  DeviceTiles* const device = tile.scratch.device();
+  const bool foreign = plan_.sources[source].stored.big_endian && tile.region.swap_unit > 1;
   was_read_[source] = true;
+  if (device != nullptr && !foreign) {
+    DCPCTL_ASSIGN(const auto crc, reader_.Land(source, begin, device->PartFor(bytes)));
+    if (crc && once) source_digests_[source].Add(begin, bytes.size(), *crc);
+    if (crc) return {};
+  }
   DCPCTL_TRY(reader_.Read(source, begin, bytes));
   if (once) source_digests_[source].Add(begin, bytes.size(), Crc32(bytes));
-  return {};
-}
-
-void TileFiller::SwapIfForeign(const Tile& tile, uint32_t source, std::span<std::byte> bytes) const {
-  if (plan_.sources[source].stored.big_endian && tile.region.swap_unit > 1) SwapBytes(bytes, tile.region.swap_unit);
+  if (foreign) SwapBytes(bytes, tile.region.swap_unit);
+  return device == nullptr ? Result<void>() : device->Upload(bytes);
 }
 
 Result<void> TileFiller::VerifySources(uint32_t index, Scratch& scratch) { return Release(index, false, scratch); }

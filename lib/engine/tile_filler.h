@@ -52,8 +52,7 @@ class TileFiller {
   Result<std::span<const std::byte>> ReadRows(const Tile& tile, uint32_t source, uint64_t begin, uint64_t end);
   Result<void> ReadSpan(const Tile& tile, uint32_t source, const CopyLoop& loop);
   static Result<void> Spread(const Tile& tile, const CopyLoop& loop, std::span<const std::byte> bytes);
-  Result<void> ReadAndSum(uint32_t source, uint64_t begin, std::span<std::byte> bytes, bool once);
-  void SwapIfForeign(const Tile& tile, uint32_t source, std::span<std::byte> bytes) const;
+  Result<void> Bring(const Tile& tile, uint32_t source, uint64_t begin, std::span<std::byte> bytes, bool once);
   Result<void> ReadInBlocks(const Tile& tile, uint32_t source, const CopyLoop& loop, size_t level);
   Result<void> Release(uint32_t region, bool skipped, Scratch& scratch);
   Result<void> VerifySource(const Piece& piece, Scratch& scratch);

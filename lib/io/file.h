@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/byte_source.h"
+#include "base/device_memory.h"
 #include "dcpctl/error.h"
 
 namespace dcpctl::io {
@@ -43,6 +45,11 @@ class ReadFile : public ByteSource {
   // As it was when the file was opened.
   [[nodiscard]] virtual const FileInfo& info() const = 0;
   [[nodiscard]] uint64_t size() const override { return info().bytes; }
+  // As ReadAt, but into memory of a device and past that of the program. Returns the CRC-32 of the bytes; nothing, with
+  // nothing done, where they do not come by a way that can do it: those of most files do not.
+  virtual Result<std::optional<uint32_t>> LandAt(uint64_t /*offset*/, const DevicePart& /*to*/) const {
+    return std::nullopt;
+  }
   // kMismatch, naming what changed, when size or modification time are not those of info() any more or the path
   // leads to another file or nowhere. Call at the end of a job that read from the file.
   virtual Result<void> CheckUnchanged() const = 0;

@@ -22,15 +22,17 @@ FileInfo InfoOf(const UnionFile& file) {
 // are still the same each time.
 class FetchedFile final : public ReadFile {
  public:
-  FetchedFile(std::string path, const UnionFile& file, const FetchBytes& fetch)
-      : path_(std::move(path)), file_(file), info_(InfoOf(file)), fetch_(fetch) {}
+  FetchedFile(std::string path, const UnionFile& file, const FetchBytes& fetch, const LandBytes& land)
+      : path_(std::move(path)), file_(file), info_(InfoOf(file)), fetch_(fetch), land_(land) {}
 
   Result<void> ReadAt(uint64_t offset, std::span<std::byte> out) const override {
-    if (!InRange(offset, out.size(), info_.bytes)) {
-      return Fail(Place{path_, offset}, ErrorKind::kCorrupt,
-                  std::to_string(out.size()) + " bytes are wanted, the file has " + std::to_string(info_.bytes));
-    }
+    DCPCTL_TRY(CheckRange(offset, out.size()));
     return out.empty() ? Result<void>() : fetch_(file_.owner, file_.seen.name, offset, out);
+  }
+  Result<std::optional<uint32_t>> LandAt(uint64_t offset, const DevicePart& to) const override {
+    if (!land_) return std::nullopt;
+    DCPCTL_TRY(CheckRange(offset, to.bytes));
+    return land_(file_.owner, file_.seen.name, offset, to);
   }
   [[nodiscard]] const std::string& name() const override { return path_; }
   [[nodiscard]] const FileInfo& info() const override { return info_; }
@@ -40,16 +42,23 @@ class FetchedFile final : public ReadFile {
   [[nodiscard]] int fd() const override { return -1; }
 
  private:
+  Result<void> CheckRange(uint64_t offset, uint64_t bytes) const {
+    if (InRange(offset, bytes, info_.bytes)) return {};
+    return Fail(Place{path_, offset}, ErrorKind::kCorrupt,
+                std::to_string(bytes) + " bytes are wanted, the file has " + std::to_string(info_.bytes));
+  }
+
   const std::string path_;
   const UnionFile& file_;
   const FileInfo info_;
   const FetchBytes& fetch_;
+  const LandBytes& land_;
 };
 
 class UnionFileSystem final : public FileSystem {
  public:
-  UnionFileSystem(FileSystem& here, fs::path folder, const UnionListing& listing, FetchBytes fetch)
-      : here_(here), folder_(std::move(folder)), listing_(listing), fetch_(std::move(fetch)) {}
+  UnionFileSystem(FileSystem& here, fs::path folder, const UnionListing& listing, FetchBytes fetch, LandBytes land)
+      : here_(here), folder_(std::move(folder)), listing_(listing), fetch_(std::move(fetch)), land_(std::move(land)) {}
 
   Result<FileInfo> Stat(const fs::path& path) override {
     const UnionFile* const file = Find(path);
@@ -128,13 +137,14 @@ class UnionFileSystem final : public FileSystem {
   }
 
   Result<std::unique_ptr<ReadFile>> Fetched(const fs::path& path, const UnionFile& file) {
-    return std::make_unique<FetchedFile>(path.string(), file, fetch_);
+    return std::make_unique<FetchedFile>(path.string(), file, fetch_, land_);
   }
 
   FileSystem& here_;
   const fs::path folder_;
   const UnionListing& listing_;
   const FetchBytes fetch_;
+  const LandBytes land_;
 };
 
 }  // namespace
@@ -193,8 +203,8 @@ Result<UnionListing> JoinSeen(const fs::path& folder, const std::vector<std::vec
 }
 
 std::unique_ptr<FileSystem> NewUnionFileSystem(FileSystem& here, const fs::path& folder, const UnionListing& listing,
-                                               FetchBytes fetch) {
-  return std::make_unique<UnionFileSystem>(here, folder, listing, std::move(fetch));
+                                               FetchBytes fetch, LandBytes land) {
+  return std::make_unique<UnionFileSystem>(here, folder, listing, std::move(fetch), std::move(land));
 }
 
 }  // namespace dcpctl::io

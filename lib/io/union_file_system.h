@@ -7,11 +7,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/device_memory.h"
 #include "io/file_system.h"
 
 namespace dcpctl::io {
@@ -45,10 +47,13 @@ Result<UnionListing> JoinSeen(const std::filesystem::path& folder, const std::ve
 // Asks the process `owner` for bytes of its file, to fill `out`. Called from several threads at once.
 using FetchBytes =
     std::function<Result<void>(unsigned owner, const std::string& name, uint64_t offset, std::span<std::byte> out)>;
+// The same into memory of a device; see ReadFile::LandAt.
+using LandBytes = std::function<Result<std::optional<uint32_t>>(unsigned owner, const std::string& name,
+                                                                uint64_t offset, const DevicePart& to)>;
 
 // `folder` and what is in it as the listing says, all else as `here` has it; only `here` is written to. The three must
 // outlive it.
 std::unique_ptr<FileSystem> NewUnionFileSystem(FileSystem& here, const std::filesystem::path& folder,
-                                               const UnionListing& listing, FetchBytes fetch);
+                                               const UnionListing& listing, FetchBytes fetch, LandBytes land = {});
 
 }  // namespace dcpctl::io

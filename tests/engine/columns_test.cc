@@ -10,6 +10,7 @@
 #include "support/fake_math.h"
 #include "support/result.h"
 #include "tests/engine/fake_outputs.h"
+#include "tests/engine/landing_files.h"
 #include "tests/engine/sample.h"
 
 namespace dcpctl::engine {
@@ -69,6 +70,9 @@ class Columns : public testing::Test {
   }
 
   Result<RunOutcome> Run(unsigned jobs, uint64_t memory, plugin::Device* device = nullptr) {
+    return Run(files_, jobs, memory, device);
+  }
+  Result<RunOutcome> Run(io::FileSystem& from, unsigned jobs, uint64_t memory, plugin::Device* device) {
     outputs_.clear();
     std::vector<io::WriteFile*> files;
     for (const std::string& bytes : expected_) {
@@ -80,7 +84,7 @@ class Columns : public testing::Test {
     EXPECT_LE(schedule.jobs * (schedule.buffer_bytes + schedule.scratch_bytes + schedule.staging_bytes), memory);
     return RunPlan({.plan = plan_,
                     .schedule = schedule,
-                    .files = files_,
+                    .files = from,
                     .target = target,
                     .scratch_directory = "/",
                     .device = device,
@@ -129,6 +133,10 @@ TEST_F(Columns, AreCutOnADevice) {
   for (const uint64_t memory : {4 * kMiB, 64 * kMiB}) {
     EXPECT_EQ(Value(Run(4, memory, device.get())).bytes_read, SourceBytes());
     ExpectAll();
+    test::LandingFiles landing(files_);
+    EXPECT_EQ(Value(Run(landing.files(), 4, memory, device.get())).bytes_read, SourceBytes());
+    ExpectAll();
+    EXPECT_EQ(landing.landed(), SourceBytes());
   }
 }
 

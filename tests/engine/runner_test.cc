@@ -14,6 +14,7 @@
 #include "support/fake_math.h"
 #include "support/result.h"
 #include "tests/engine/fake_outputs.h"
+#include "tests/engine/landing_files.h"
 #include "tests/engine/sample.h"
 
 namespace dcpctl::engine {
@@ -92,6 +93,10 @@ TEST(Runner, WritesRandomCheckpoints) {
     on_device.device = device.get();
     Value(RunToFile(files, plan, copied, on_device));
     ASSERT_TRUE(SameBytes(copied.bytes(), sample.expected()));
+    test::LandingFiles landing(files);
+    BufferFile landed(plan.outputs[0].bytes);
+    Value(RunToFile(landing.files(), plan, landed, on_device));
+    ASSERT_TRUE(SameBytes(landed.bytes(), sample.expected()));
   }
 }
 

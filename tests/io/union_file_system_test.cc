@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "support/memory_file_system.h"
+#include "support/memory_of_device.h"
 #include "support/result.h"
 
 namespace dcpctl::io {
@@ -87,6 +90,25 @@ TEST_F(Union, AsksForWhatIsElsewhere) {
   Value(file->CheckUnchanged());
   EXPECT_THAT(asked_, ElementsAre("1 sub/b 0 10", "1 sub/b 4 3", "1 sub/b 0 0"));
   EXPECT_EQ(Value(files_->Stat("/ckpt/sub/b")).bytes, 10U);
+}
+
+TEST_F(Union, LandsWhatIsElsewhere) {
+  const auto memory = std::make_shared<test::MemoryOfDevice>(3);
+  const DevicePart part{.memory = memory, .begin = 1, .bytes = 2};
+  EXPECT_EQ(Value(Value(files_->OpenBeneath("/ckpt", "sub/b"))->LandAt(4, part)), std::nullopt);
+  const auto files = NewUnionFileSystem(
+      here_, "/ckpt", listing_, [](auto&&...) { return Result<void>(); },
+      [&](unsigned owner, const std::string& name, uint64_t offset,
+          const DevicePart& to) -> Result<std::optional<uint32_t>> {
+        asked_.push_back(std::to_string(owner) + " " + name + " " + std::to_string(offset) + " " +
+                         std::to_string(to.bytes));
+        return 7;
+      });
+  const auto file = Value(files->OpenBeneath("/ckpt", "sub/b"));
+  EXPECT_EQ(Value(file->LandAt(4, part)), 7U);
+  EXPECT_EQ(ErrorOf(file->LandAt(9, part)).kind(), ErrorKind::kCorrupt);
+  EXPECT_EQ(Value(Value(files->OpenBeneath("/ckpt", "a"))->LandAt(0, part)), std::nullopt);
+  EXPECT_THAT(asked_, ElementsAre("1 sub/b 4 2"));
 }
 
 TEST_F(Union, MissesWhatNobodySees) {
