@@ -86,11 +86,27 @@ class Together {
     }
     DCPCTL_ASSIGN(listing_, io::JoinSeen(source_, all, crew_.rank()));
     exchange_.emplace(crew_, files_, source_, seen);
-    joined_ =
-        io::NewUnionFileSystem(files_, source_, listing_,
-                               [this](unsigned owner, const std::string& name, uint64_t offset,
-                                      std::span<std::byte> out) { return exchange_->Fetch(owner, name, offset, out); });
+    joined_ = io::NewUnionFileSystem(
+        files_, source_, listing_,
+        [this](unsigned owner, const std::string& name, uint64_t offset, std::span<std::byte> out) {
+          return exchange_->Fetch(owner, name, offset, out);
+        },
+        [this](unsigned owner, const std::string& name, uint64_t offset, const DevicePart& to) {
+          return exchange_->Land(owner, name, offset, to);
+        });
     sources_ = joined_.get();
+    return TellWay();
+  }
+
+  // How bytes of other processes come to the device.
+  Result<void> TellWay() const {
+    if (options_.run.observer == nullptr || options_.run.dry_run) return {};
+    DCPCTL_ASSIGN(const auto device, OpenDevice(options_.run));
+    if (device == nullptr) return {};
+    options_.run.observer->OnDetail(
+        exchange_->CanLandIn(device->memory_kind())
+            ? "exchange: MPI receives into the memory of the device"
+            : "exchange: MPI cannot reach the memory of the device, bytes are copied there");
     return {};
   }
 

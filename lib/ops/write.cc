@@ -1,7 +1,6 @@
 #include "ops/write.h"
 
 #include <algorithm>
-#include <memory>
 #include <set>
 #include <string>
 
@@ -16,7 +15,6 @@
 #include "ops/cast.h"
 #include "ops/selected_source.h"
 #include "plan/schedule.h"
-#include "plugin/device.h"
 #include "plugin/launcher.h"
 
 namespace dcpctl::ops {
@@ -25,15 +23,10 @@ std::filesystem::path FolderOf(const std::filesystem::path& target) {
   return target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
 }
 
-namespace {
-
-// Null for the processor.
 Result<std::unique_ptr<plugin::Device>> OpenDevice(const RunOptions& options) {
   const uint64_t local_rank = options.mpi ? plugin::ReadLaunch().local_rank.value_or(0) : 0;
   return plugin::OpenDevice(options.plugins, options.device, local_rank);
 }
-
-}  // namespace
 
 bool UsesDevice(const RunOptions& options) { return options.device != "cpu"; }
 

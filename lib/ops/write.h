@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 
 #include "check/preflight.h"
 #include "dcpctl/convert.h"
@@ -12,6 +13,7 @@
 #include "engine/runner.h"
 #include "engine/target.h"
 #include "io/file_system.h"
+#include "plugin/device.h"
 
 namespace dcpctl::ops {
 
@@ -20,6 +22,8 @@ namespace dcpctl::ops {
 Result<void> CheckRunOptions(const RunOptions& options);
 // Whether another than the processor copies.
 [[nodiscard]] bool UsesDevice(const RunOptions& options);
+// Null for the processor.
+Result<std::unique_ptr<plugin::Device>> OpenDevice(const RunOptions& options);
 
 // Writes the one output of `plan` to `target`. After a failure the target is what it was before.
 Result<engine::RunOutcome> WriteOutput(io::FileSystem& files, const Plan& plan, const std::filesystem::path& target,

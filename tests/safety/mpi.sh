@@ -2,7 +2,7 @@
 # Reshards with real MPI: the same bytes for any number of processes, from a shared folder and from folders of single
 # nodes; and whatever goes wrong in one process ends all of them, with one message and nothing published. Once for each
 # library that is there; what needs strace is skipped where it may not trace.
-# usage: mpi.sh PROGRAM MAKE_CHECKPOINT
+# usage: mpi.sh PROGRAM MAKE_CHECKPOINT FAKE_DEVICE
 #   DCPCTL_LONG=1  one process dies and fails at every call that writes, not at some
 #   MPI_TESTS      names of functions: only these
 set -eu
@@ -10,6 +10,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 program=$1
 make_checkpoint=$2
+fake_device=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -102,10 +103,14 @@ nodes() { # nodes PROCESSES
   cp -p ckpt/__1_0.distcp node/0/ckpt
 }
 
-exchanged() {
+each_on_its_node() { # each_on_its_node PROGRAM: what on_node runs
   # shellcheck disable=SC2016  # expanded when it runs
-  printf '#!/bin/sh\ncd node/${OMPI_COMM_WORLD_RANK:-$PMI_RANK} && exec "%s" "$@"\n' "$program" > on_node
+  printf '#!/bin/sh\ncd node/${OMPI_COMM_WORLD_RANK:-$PMI_RANK} && exec "%s" "$@"\n' "$1" > on_node
   chmod +x on_node
+}
+
+exchanged() {
+  each_on_its_node "$program"
   for processes in 1 2 3 7; do
     nodes "$processes"
     rm -rf out && mkdir out
@@ -142,6 +147,70 @@ exchanged() {
   run 2 ./on_node $reshard --exchange ckpt new
   check 'a target that one disk has already stops all' says_once 'process 1 of 2'
   check 'and nothing is published elsewhere' [ ! -e node/0/new ]
+}
+
+# What the processes after the first uploaded to their devices.
+uploaded() { cat node/[!0]/uploads | awk '{ sum += $1 } END { print sum }'; }
+
+# Who sends dies while others have bytes of it under way to their devices.
+sender_killed() {
+  if ! strace -o /dev/null true 2> /dev/null; then
+    skipped=$((skipped + 9))
+    return
+  fi
+  nodes 2
+  mv node/0/ckpt/__1_0.distcp node/1/ckpt
+  wrapper 1 strace -f -qq -o "$work/trace" -e trace=pread64 -e "inject=pread64:signal=KILL:when=\$KILL_AT"
+  each_on_its_node "$work/wrapped"
+  for KILL_AT in 2 3 4; do
+    export KILL_AT
+    rm -rf out && mkdir out
+    # shellcheck disable=SC2086  # options
+    run 2 ./on_node $with_device ckpt ../../out/new
+    check "the sender killed at its read $KILL_AT ends all" [ "$status" -ne 0 ]
+    check "the sender killed at its read $KILL_AT: in time" in_time
+    check "the sender killed at its read $KILL_AT: nothing published" not_published
+  done
+}
+
+# One process has all the data, and the device is one that carries out copies on the host: MPI can receive into its
+# memory, unless it is told to say otherwise.
+on_device() {
+  each_on_its_node "$program"
+  mkdir -p plugins
+  ln -sf "$plugins/dcpctl_$library.so" "$fake_device" plugins
+  DCPCTL_PLUGIN_DIR=$work/plugins
+  DCPCTL_FAKE_DEVICE_LOG=uploads
+  export DCPCTL_PLUGIN_DIR DCPCTL_FAKE_DEVICE_LOG
+  with_device='reshard --mpi -v -j 1 --world-size 5 --exchange --device cuda'
+  for processes in 2 3; do
+    for apart in 0 1; do
+      rm -rf out && mkdir out
+      nodes "$processes"
+      cp -p ckpt/__* node/0/ckpt
+      rm node/[!0]/ckpt/__*
+      # shellcheck disable=SC2086  # options
+      DCPCTL_FAKE_DEVICE_APART=$apart run $processes ./on_node $with_device ckpt ../../out/new
+      digests out/new > found 2> /dev/null || true
+      check "$processes processes with devices make the same bytes, apart: $apart" cmp -s found expected
+      if [ $apart = 0 ]; then
+        check "$processes processes: bytes land" [ "$(uploaded)" = 0 ]
+        check "$processes processes: and -v says so" says 'MPI receives into the memory of the device'
+      else
+        check "$processes processes: bytes are copied to memory apart" [ "$(uploaded)" -gt 10000000 ]
+        check "$processes processes: and -v says it" says 'bytes are copied there'
+      fi
+    done
+  done
+  printf X | dd of=node/0/ckpt/__1_0.distcp bs=1 seek=3000000 conv=notrunc 2> /dev/null
+  rm -rf out && mkdir out
+  # shellcheck disable=SC2086  # options
+  run 3 ./on_node $with_device ckpt ../../out/new
+  check 'damage that lands ends all' status_is 3
+  check 'damage that lands is named once' says_once 'ckpt/__1_0.distcp:0x.*CRC-32 of the storage is '
+  check 'damage that lands leaves nothing' nothing_there
+  sender_killed
+  unset DCPCTL_PLUGIN_DIR DCPCTL_FAKE_DEVICE_LOG
 }
 
 damaged() {
@@ -334,7 +403,7 @@ for library in openmpi mpich; do
   if [ $library = mpich ]; then other=openmpi; fi
   if [ ! -e "$plugins/dcpctl_$library.so" ] || ! command -v $mpirun > /dev/null; then
     echo "$library is not there: skipped"
-    skipped=$((skipped + 149))
+    skipped=$((skipped + 173))
     continue
   fi
   if [ -n "${MPI_TESTS:-}" ]; then
@@ -343,6 +412,7 @@ for library in openmpi mpich; do
   fi
   same_bytes
   exchanged
+  on_device
   damaged
   refused
   killed
