@@ -30,7 +30,11 @@ constexpr std::array kMakers = {
     Maker{"numpy._core.multiarray", "_reconstruct", "ndarray"},
 };
 
-std::string_view LastPart(std::string_view dotted) { return dotted.substr(dotted.rfind('.') + 1); }
+// All of it where there is no last part: names are whatever was written.
+std::string_view LastPart(std::string_view dotted) {
+  const std::string_view last = dotted.substr(dotted.rfind('.') + 1);
+  return last.empty() ? dotted : last;
+}
 
 std::string NameOfGlobal(Value global) {
   const GlobalName name = NewSpelling({global.module(), global.name()});

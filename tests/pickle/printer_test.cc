@@ -164,6 +164,7 @@ TEST(PicklePrint, AsksForDescriptions) {
 TEST(PicklePrint, NamesTypes) {
   EXPECT_EQ(TypeName(MustRead("N.").root()), "NoneType");
   EXPECT_EQ(TypeName(MustRead("cm\nf\n)R)R.").root()), "object");
+  EXPECT_EQ(TypeName(MustRead("cm\nA.B.\n)R.").root()), "A.B.");  // no last part
   EXPECT_EQ(TypeName(MustRead("c__builtin__\nEllipsis\n.").root()), "ellipsis");
   EXPECT_EQ(TypeName(MustRead("\x8c\x01m\x8c\x03"
                               "A.B\x93)\x81.")
