@@ -157,7 +157,9 @@ class Checker {
               converted.error().ToString());
       Require(files_.Paths() == before_, "a conversion that fails leaves nothing", converted.error().ToString());
     }
-    if (!clean) return;
+    // Damage can make two keys one, which only a conversion sees.
+    const bool collides = !converted && converted.error().message().find("would both become") != std::string::npos;
+    if (!clean || collides) return;
     Require(catalog.has_value(), "what is clean can be inspected", catalog ? "" : catalog.error().ToString());
     Require(converted.has_value(), "what is clean converts", converted ? "" : converted.error().ToString());
     CheckOutput();
