@@ -272,7 +272,7 @@ run_fuzzers() {
   seconds=${FUZZ_SECONDS:-600}
   if [ "$long" = no ]; then
     seconds=${FUZZ_SECONDS:-60}
-    FUZZ_SEED=${FUZZ_SEED:-1} # much the same inputs each time
+    FUZZ_SEED=${FUZZ_SEED:-1} # the same beginning each time
     export FUZZ_SEED
   fi
   heading "Fuzzers, for $seconds seconds each"

@@ -2,7 +2,7 @@
 # Runs every fuzzer for some seconds on top of the committed corpus, as many at once as there are processors, and says
 # how many executions each had. What makes one fail is copied to BUILD/fuzz/found; put it into
 # tests/fuzz/corpus/TARGET with the change that mends it. Inputs that reach something new are kept in BUILD/fuzz/new,
-# from where the next run goes on. With FUZZ_SEED the inputs are the same ones each time.
+# from where the next run goes on. FUZZ_SEED is where libFuzzer's choices begin.
 # usage: fuzz.sh BUILD SECONDS [TARGET...]
 set -eu
 
@@ -26,6 +26,7 @@ export ASAN_OPTIONS build seconds corpus
 printf '%s\n' "$@" | xargs -n 1 -P "$(nproc)" sh -c '
   target=$1
   mkdir -p "$build/fuzz/new/$target"
+  rm -f "$build/fuzz/$target.status"
   entropic=1
   if [ "$target" = checkpoint ]; then entropic=0; fi
   status=0
@@ -38,7 +39,7 @@ printf '%s\n' "$@" | xargs -n 1 -P "$(nproc)" sh -c '
 failed=0
 for target in "$@"; do
   log=$build/fuzz/$target.log
-  if [ "$(cat "$build/fuzz/$target.status")" != 0 ]; then
+  if [ "$(cat "$build/fuzz/$target.status" || echo none)" != 0 ]; then
     failed=$((failed + 1))
     echo "FAILED $target: see $log"
     grep -a -A 12 -E 'does not hold|ERROR: |runtime error' "$log" | head -30
