@@ -9,6 +9,7 @@
 #include "check/leftovers.h"
 #include "check/records.h"
 #include "dcp/survey.h"
+#include "ops/select.h"
 #include "ops/verify.h"
 
 namespace dcpctl::ops {
@@ -29,6 +30,7 @@ class DcpVerifier {
     }
     Catalog& catalog = verified_.catalog = *std::move(surveyed);
     DCPCTL_ASSIGN(verified_.selected, SelectedEntries(catalog, options_.selection));
+    CheckNames();
     check::CheckChunkCoverage(catalog, catalog.findings);
     check::CheckRecordPlaces(catalog, catalog.findings);
     log_.AddFindings(catalog, catalog.findings);
@@ -64,6 +66,16 @@ class DcpVerifier {
             },
         .goes_on = true};
     return dcp::SurveyDirectory(files_, path_, survey, hooks);
+  }
+
+  // Keys are distinct; the names that a conversion makes of them need not be.
+  void CheckNames() {
+    const auto paths = RenamePaths(verified_.catalog, verified_.selected, {});
+    if (paths) return;
+    verified_.catalog.findings.push_back({.id = "dcp.key-collision",
+                                          .severity = Severity::kWarning,
+                                          .message = paths.error().Text(),
+                                          .advice = paths.error().advice()});
   }
 
   // With the metadata file alone in the catalog, so that its movement is seen.

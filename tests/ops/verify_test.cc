@@ -128,6 +128,14 @@ TEST_F(VerifySample, StaleFilesAndUnfinishedSavesAreWarnings) {  // C13, C26
   EXPECT_THAT(Found(), ElementsAre("warning dcp.file-unreferenced", "warning dcp.unfinished-metadata"));
 }
 
+TEST_F(VerifySample, KeysThatAConversionMakesOneAreAWarning) {
+  sample_.AddInt("other", {"step"}, 4);
+  sample_.PutOn(files_, kRoot);
+  EXPECT_THAT(Found(), ElementsAre("warning dcp.key-collision"));
+  EXPECT_THAT(report_.findings[0].message, HasSubstr("would both become \"step\""));
+  EXPECT_TRUE(report_.ok);
+}
+
 TEST_F(VerifySample, MetadataThatCannotBeReadIsAFinding) {
   files_.Put("/ckpt/.metadata", "nothing of the kind");
   EXPECT_THAT(Found(), ElementsAre("error dcp.metadata-damaged"));
