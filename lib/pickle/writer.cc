@@ -64,6 +64,17 @@ class Writer {
 
   bool FailDepth() { return Fail(ErrorKind::kLimit, "values are nested deeper than " + std::to_string(max_depth_)); }
 
+  // For what is written as a call: a reader finds what the call is given that many levels deeper. Counted here, so that
+  // all that can be written can be written again when it has been read.
+  template <typename Function>
+  bool Deeper(uint32_t levels, const Function& write) {
+    if (max_depth_ - depth_ < levels) return FailDepth();
+    depth_ += levels;
+    const bool done = write();
+    depth_ -= levels;
+    return done;
+  }
+
   bool CheckSize() {
     if (emit_.size() <= max_bytes_) return true;
     return Fail(ErrorKind::kLimit, "pickle would have more than " + std::to_string(max_bytes_) + " bytes");
@@ -153,14 +164,14 @@ class Writer {
     std::string utf8;
     utf8.reserve(bytes.size() * 2);
     for (const char byte : bytes) AppendUtf8(utf8, static_cast<unsigned char>(byte));
-    return Use(Helper::kEncode) && String(utf8) && Use(Helper::kLatin1) && Simple(Op::kTuple2) && Simple(Op::kReduce);
+    return Deeper(2, [&] { return Use(Helper::kEncode) && String(utf8) && Use(Helper::kLatin1); }) &&
+           Simple(Op::kTuple2) && Simple(Op::kReduce);
   }
 
   bool ByteArray(Ref ref) {
     const std::string_view bytes = arena_.TextOf(ref);
-    Use(Helper::kByteArray);
-    if (bytes.empty()) return Simple(Op::kEmptyTuple) && Simple(Op::kReduce) && Put(ref);
-    return Bytes(bytes) && Simple(Op::kTuple1) && Simple(Op::kReduce) && Put(ref);
+    const auto args = [&] { return bytes.empty() ? Simple(Op::kEmptyTuple) : Bytes(bytes) && Simple(Op::kTuple1); };
+    return Use(Helper::kByteArray) && Deeper(2, args) && Simple(Op::kReduce) && Put(ref);
   }
 
   template <typename WriteEntry>
@@ -199,8 +210,8 @@ class Writer {
 
   // Protocol 2: a call with a list of the items.
   [[gnu::noinline]] bool SetCall(Helper helper, Ref ref) {
-    return Use(helper) && Simple(Op::kEmptyList) && Items(ref, Op::kAppend, Op::kAppends) && Simple(Op::kTuple1) &&
-           Simple(Op::kReduce) && PutOrGet(ref);
+    const auto list = [&] { return Simple(Op::kEmptyList) && Items(ref, Op::kAppend, Op::kAppends); };
+    return Use(helper) && Deeper(2, list) && Simple(Op::kTuple1) && Simple(Op::kReduce) && PutOrGet(ref);
   }
 
   bool Set(Ref ref) {
@@ -235,8 +246,10 @@ class Writer {
     if (protocol_ >= 4) return String(global.module) && String(global.name) && Simple(Op::kStackGlobal);
     const size_t dot = global.name.rfind('.');
     if (dot != std::string_view::npos && dot > 0) {
-      return Use(Helper::kGetAttr) && GlobalText({global.module, global.name.substr(0, dot)}) &&
-             String(global.name.substr(dot + 1)) && Simple(Op::kTuple2) && Simple(Op::kReduce);
+      const auto args = [&] {
+        return GlobalText({global.module, global.name.substr(0, dot)}) && String(global.name.substr(dot + 1));
+      };
+      return Use(Helper::kGetAttr) && Deeper(2, args) && Simple(Op::kTuple2) && Simple(Op::kReduce);
     }
     if (!IsLine(global.module) || !IsLine(global.name)) {
       return Fail(ErrorKind::kUnsupported,
@@ -283,9 +296,11 @@ class Writer {
     const Construct construct = arena_.ConstructOf(ref);
     const std::optional<Ref> kwargs = arena_.KwargsOf(ref);
     const bool by_helper = construct == Construct::kNewObjEx && protocol_ < 4;
-    if (by_helper) Use(Helper::kNewObjEx);
-    if (!Write(arena_.CallableOf(ref)) || !Args(ref) || (kwargs && !Write(*kwargs))) return false;
-    if (by_helper) return Simple(Op::kTuple3) && Simple(Op::kReduce);
+    const auto parts = [&] { return Write(arena_.CallableOf(ref)) && Args(ref) && (!kwargs || Write(*kwargs)); };
+    if (by_helper) {
+      return Use(Helper::kNewObjEx) && Deeper(1, parts) && Simple(Op::kTuple3) && Simple(Op::kReduce);
+    }
+    if (!parts()) return false;
     switch (construct) {
       case Construct::kReduce: return Simple(Op::kReduce);
       case Construct::kNewObj: return Simple(Op::kNewObj);

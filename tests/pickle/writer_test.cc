@@ -331,6 +331,57 @@ TEST(PickleWriter, LimitsNesting) {
   EXPECT_EQ(test::ErrorOf(WritePickle(document.Tuple({nested}), options)).kind(), ErrorKind::kLimit);
 }
 
+// What is written as a call is nested deeper when it is read: those levels count when it is written, too.
+TEST(PickleWriter, WritesAgainWhatItWrote) {
+  const std::vector<std::pair<const char*, Build>> leaves = {
+      {"class", [](Document& d) { return d.Global("m", "A.b.c"); }},
+      {"bytes", [](Document& d) { return d.Bytes("x"); }},
+      {"bytearray", [](Document& d) { return d.ByteArray("x"); }},
+      {"empty bytearray", [](Document& d) { return d.ByteArray(""); }},
+      {"set",
+       [](Document& d) {
+         const Value set = d.Set();
+         d.Add(set, d.Tuple({d.None()}));
+         return set;
+       }},
+      {"frozenset", [](Document& d) { return d.FrozenSet(std::vector{d.None()}); }},
+      {"object with keywords",
+       [](Document& d) { return d.Object(Construct::kNewObjEx, d.Global("m", "C"), d.Tuple({d.None()}), d.Dict()); }},
+  };
+  for (const int protocol : {2, 4}) {
+    WriteOptions options = {.protocol = protocol};
+    options.limits.pickle_depth = 10;
+    for (const auto& [name, build] : leaves) {
+      int written = 0;
+      int refused = 0;
+      for (size_t levels = 0; levels < 15; ++levels) {
+        Document document;
+        Value nested = build(document);
+        for (size_t i = 0; i < levels; ++i) nested = document.Tuple({nested});
+        const auto once = WritePickle(nested, options);
+        ++(once ? written : refused);
+        if (!once) continue;
+        const Document again = test::Value(ReadPickle(std::as_bytes(std::span(*once)), {.file = "written"}));
+        SCOPED_TRACE(std::string(name) + " below " + std::to_string(levels));
+        const auto twice = WritePickle(again.root(), options);
+        EXPECT_TRUE(twice.has_value() && *twice == *once);
+      }
+      EXPECT_GT(written, 4) << name;
+      EXPECT_GT(refused, 2) << name;
+    }
+  }
+}
+
+TEST(PickleWriter, LimitsTheDotsOfAClass) {
+  Document document;
+  std::string name = "A";
+  for (int i = 0; i < 1'000'000; ++i) name += ".b";
+  EXPECT_TRUE(WritePickle(document.Global("m", name), {.protocol = 4}).has_value());
+  WriteOptions options = {.protocol = 2};
+  options.limits.pickle_depth = UINT32_MAX;
+  EXPECT_EQ(test::ErrorOf(WritePickle(document.Global("m", name), options)).kind(), ErrorKind::kLimit);
+}
+
 TEST(PickleWriter, SurvivesNestingWhateverTheLimit) {
   Document document;
   Value nested = document.None();
