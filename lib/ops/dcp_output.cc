@@ -182,7 +182,10 @@ class DcpOutputPlanner {
                     item.storage_bytes.push_back(storage.stored.bytes);
                     return std::to_string(storages.size() - 1);
                   }));
-    DCPCTL_ASSIGN(item.pickle, pickle::WritePickle(value, {.protocol = 2, .limits = {}}));
+    auto pickle = pickle::WritePickle(value, {.protocol = 2, .limits = {}});
+    if (!pickle)
+      return Fail(std::move(pickle).error().At({PathOf(catalog_, object.file)}).In("entry " + Quote(object.key)));
+    item.pickle = *std::move(pickle);
     DCPCTL_ASSIGN(Form form, MakeForm(item));
     form.storages = std::move(storages);
     return &objects_.emplace_back(std::move(form));

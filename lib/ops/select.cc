@@ -240,7 +240,8 @@ Result<std::vector<KeyPath>> RenamePaths(const Catalog& catalog, const std::vect
   for (KeyPath& path : paths) path = AddPrefix(std::move(path), selection);
   std::vector<Renamed> renamed;
   for (size_t i = 0; i < paths.size(); ++i) renamed.push_back({&paths[i], old_keys[i]});
-  DCPCTL_TRY(CheckDistinct(std::move(renamed)));
+  auto distinct = CheckDistinct(std::move(renamed));
+  if (!distinct) return Fail(std::move(distinct).error().At({catalog.root.string()}));
   return paths;
 }
 

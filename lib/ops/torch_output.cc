@@ -31,12 +31,14 @@ class TorchOutputPlanner {
       : catalog_(catalog), options_(options) {}
 
   Result<TorchOutput> Run(const std::string& path) {
-    DCPCTL_ASSIGN(const pickle::Value root, BuildState());
-    DCPCTL_ASSIGN(std::string pickle, pickle::WritePickle(root, {.protocol = 2, .limits = {}}));
+    const auto root = BuildState();
+    if (!root) return Fail(Error(root.error()).At({catalog_.root.string()}));
+    auto pickle = pickle::WritePickle(*root, {.protocol = 2, .limits = {}});
+    if (!pickle) return Fail(std::move(pickle).error().At({path}).In("the pickle of the state"));
     std::vector<torch::NewStorage> storages;
     for (size_t i = 0; i < slots_.size(); ++i)
       storages.push_back({.key = std::to_string(i), .bytes = BytesOf(slots_[i]), .alignment = AlignmentOf(slots_[i])});
-    DCPCTL_ASSIGN(zip::ArchiveLayout layout, torch::MakeTorchLayout(std::move(pickle), storages));
+    DCPCTL_ASSIGN(zip::ArchiveLayout layout, torch::MakeTorchLayout(*std::move(pickle), storages));
     return TorchOutput{.plan = MakePlan(path, std::move(layout)), .removed_positions = tree_.removed_positions()};
   }
 

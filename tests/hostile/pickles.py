@@ -161,6 +161,11 @@ def deep_state(folder):
 
 
 @case("pickles")
+def class_with_a_million_dots(folder):
+    return state(folder, text("m") + text("A" + ".b" * 1_000_000) + b"\x93")
+
+
+@case("pickles")
 def list_in_itself(folder):
     return state(folder, b"]q\x00h\x00a")
 
