@@ -84,6 +84,7 @@ class Value {
   [[nodiscard]] size_t operation_count() const;       // kObject
   [[nodiscard]] Operation operation(size_t i) const;  // kObject
   [[nodiscard]] std::optional<Value> state() const;   // kObject: argument of its last kState operation
+  [[nodiscard]] bool has_set_item() const;            // kObject: whether one of its operations is kSetItem
   // What a call of a global with this name, of whatever module, got as its only argument; nothing for other values.
   [[nodiscard]] std::optional<Value> OnlyArgumentOf(std::string_view name) const;
   // Attributes of a kObject whose state is a dict: fills `value` of each field that is there and not None, in one
@@ -231,6 +232,6 @@ std::string Print(Value value, const PrintOptions& options = {});
 std::string TypeName(Value value);
 
 // Bytes written as `_codecs.encode(text, "latin1")`, the way protocol 2 spells them; or a kBytes node's own.
-std::optional<std::string> AsBytes(Value value);
+std::optional<std::string> AsBytes(Value value, size_t max_bytes = SIZE_MAX);
 
 }  // namespace dcpctl::pickle

@@ -17,7 +17,8 @@ namespace {
 //   kTuple, kFrozenSet        [kind | count << 4] [child]...
 //   kList, kSet, kDict        [kind | grown << 4 | count << 5] [start in `items`]
 //   kGlobal                   [kind] [position] [module] [name]
-//   kObject                   [kind | construct << 4 | form << 6] [callable] [slot] [position] [kwargs, kNewObjEx]
+//   kObject                   [kind | construct << 4 | form << 6 | has kSetItem << 8]
+//                             [callable] [slot] [position] [kwargs, kNewObjEx]
 //   kPersistentId             [kind] [id]
 constexpr int kCountShift = 4;
 constexpr uint32_t kLongText = (uint32_t{1} << 28) - 1;
@@ -32,11 +33,13 @@ constexpr uint64_t kMaxContainerCount = (uint64_t{1} << 26) - 1;
 enum class Form : uint32_t {
   kPlain,      // args; no operations
   kStateOnly,  // the state, args being (): what dataclasses and most instances look like
-  kRecord,     // where in `items` there is [args] [count] [capacity] and three words for each operation
+  kRecord,     // where in `items` there is [args] [count] [capacity] [operations up to the last state] and three words
+               // for each operation
 };
 constexpr int kConstructShift = 4;
 constexpr int kFormShift = 6;
-constexpr size_t kRecordHeader = 3;
+constexpr uint32_t kHasSetItem = 1 << 8;
+constexpr size_t kRecordHeader = 4;
 constexpr size_t kOperationWords = 3;
 
 constexpr uint32_t Header(Kind kind, uint64_t rest = 0, int shift = kCountShift) {
@@ -183,6 +186,8 @@ void Document::Arena::MoveOperations(Ref object, uint32_t capacity) {
   items[record] = ArgsOf(object);
   items[record + 1] = static_cast<uint32_t>(count);
   items[record + 2] = capacity;
+  const Form form = FormOf(words[object]);
+  items[record + 3] = form == Form::kRecord ? items[words[object + 2] + 3] : form == Form::kStateOnly ? 1 : 0;
   for (size_t i = 0; i < count; ++i) {
     const OperationRefs operation = OperationOf(object, i);
     const size_t at = record + kRecordHeader + i * kOperationWords;
@@ -218,6 +223,8 @@ bool Document::Arena::AddOperations(Ref object, OperationKind kind, std::span<co
     items[at + 2] = width == 2 ? operands[i + 1] : kNoneRef;
   }
   items[record + 1] = static_cast<uint32_t>(total);
+  if (kind == OperationKind::kState) items[record + 3] = static_cast<uint32_t>(total);
+  if (kind == OperationKind::kSetItem) words[object] |= kHasSetItem;
   return true;
 }
 
@@ -275,6 +282,20 @@ OperationRefs Document::Arena::OperationOf(Ref object, size_t i) const {
   const size_t at = slot + kRecordHeader + i * kOperationWords;
   return {static_cast<OperationKind>(items[at]), items[at + 1], items[at + 2]};
 }
+
+std::optional<Ref> Document::Arena::StateOf(Ref object) const {
+  const uint32_t slot = words[object + 2];
+  switch (FormOf(words[object])) {
+    case Form::kPlain: return std::nullopt;
+    case Form::kStateOnly: return slot;
+    case Form::kRecord: break;
+  }
+  const uint32_t count = items[slot + 3];
+  if (count == 0) return std::nullopt;
+  return OperationOf(object, count - 1).first;
+}
+
+bool Document::Arena::HasSetItem(Ref object) const { return (words[object] & kHasSetItem) != 0; }
 
 size_t Document::Arena::WordsOf(Ref ref) const {
   const uint32_t header = words[ref];

@@ -91,6 +91,8 @@ struct Document::Arena {
   [[nodiscard]] std::optional<Ref> KwargsOf(Ref object) const;
   [[nodiscard]] size_t OperationCountOf(Ref object) const;
   [[nodiscard]] OperationRefs OperationOf(Ref object, size_t i) const;
+  [[nodiscard]] std::optional<Ref> StateOf(Ref object) const;  // argument of its last kState operation
+  [[nodiscard]] bool HasSetItem(Ref object) const;
   [[nodiscard]] Ref PersistentIdOf(Ref ref) const { return words[ref + 1]; }
   [[nodiscard]] uint32_t PositionOf(Ref ref) const;  // kGlobal and kObject
   // Words that a node takes in `words`.

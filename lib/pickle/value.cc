@@ -146,11 +146,15 @@ Operation Value::operation(size_t i) const {
 }
 
 std::optional<Value> Value::state() const {
-  for (size_t i = operation_count(); i-- > 0;) {
-    const Operation last = operation(i);
-    if (last.kind == OperationKind::kState) return last.first;
-  }
-  return std::nullopt;
+  Expect(Is(Kind::kObject), "pickle value is not an object");
+  const std::optional<Ref> ref = document_->arena().StateOf(ref_);
+  if (!ref) return std::nullopt;
+  return Value(document_, *ref);
+}
+
+bool Value::has_set_item() const {
+  Expect(Is(Kind::kObject), "pickle value is not an object");
+  return document_->arena().HasSetItem(ref_);
 }
 
 std::optional<Value> Value::OnlyArgumentOf(std::string_view name) const {

@@ -79,7 +79,10 @@ TEST(PickleDocument, ObjectsKeepOperationsInOrder) {
   document.SetState(object, document.Int(-1));  // the compact form
   EXPECT_EQ(object.state()->AsInt(), -1);
   for (int i = 0; i < 50; ++i) document.Append(object, document.Int(i));
+  EXPECT_EQ(object.state()->AsInt(), -1);  // what comes later is none
+  EXPECT_FALSE(object.has_set_item());
   document.SetItem(object, document.String("k"), document.Bool(true));
+  EXPECT_TRUE(object.has_set_item());
   document.Add(object, document.None());
   document.SetState(object, document.Int(-2));
   ASSERT_EQ(object.operation_count(), 54u);
@@ -93,6 +96,18 @@ TEST(PickleDocument, ObjectsKeepOperationsInOrder) {
   EXPECT_EQ(object.state()->AsInt(), -2);
   EXPECT_EQ(object.args().size(), 0u);
   EXPECT_EQ(object.callable().name(), "C");
+}
+
+TEST(PickleDocument, ObjectsMayHaveNoState) {
+  Document document;
+  const Value object = document.Object(Construct::kNewObj, document.Global("m", "C"), document.Tuple({}));
+  EXPECT_FALSE(object.has_set_item());
+  document.SetItem(object, document.Int(1), document.Int(2));
+  EXPECT_FALSE(object.state().has_value());
+  EXPECT_TRUE(object.has_set_item());
+  document.SetState(object, document.Int(3));
+  for (int i = 0; i < 10; ++i) document.Append(object, document.Int(i));
+  EXPECT_EQ(object.state()->AsInt(), 3);
 }
 
 TEST(PickleDocument, KeywordArgumentsGoWithTheirConstruction) {
