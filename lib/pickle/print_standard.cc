@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t kMaxSortedCounter = 1000;  // larger ones are printed in their own order
 constexpr size_t kUuidBytes = 16;
+constexpr size_t kMostOfAUuid = 16;    // attributes that are looked through; CPython writes two at most
+constexpr size_t kTimeDeltaParts = 3;  // days, seconds, microseconds
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 bool ArgsAre(Value object, size_t least, size_t most) {
@@ -27,7 +29,8 @@ bool AllInts(Value tuple) {
 
 // State of dates and times; Python 2 wrote it as str.
 std::optional<std::string> StateBytes(Value value, size_t count) {
-  std::optional<std::string> bytes = value.Is(Kind::kString) ? std::string(value.AsText()) : AsBytes(value);
+  std::optional<std::string> bytes =
+      value.Is(Kind::kString) ? std::string(value.AsText().substr(0, count + 1)) : AsBytes(value, count + 1);
   if (!bytes || bytes->size() != count) return std::nullopt;
   return bytes;
 }
@@ -173,7 +176,7 @@ bool Printer::FrozenSet(Value object) { return CollectionOf(object, "frozenset")
 bool Printer::ByteArray(Value object) {
   if (!ArgsAre(object, 0, 1) || object.operation_count() != 0) return false;
   const Value args = object.args();
-  const std::optional<std::string> bytes = args.size() == 0 ? std::string() : AsBytes(args[0]);
+  const std::optional<std::string> bytes = args.size() == 0 ? std::string() : AsBytes(args[0], Budget());
   if (!bytes) return false;
   Text("bytearray(");
   AppendBytes(out_, *bytes, Budget());
@@ -182,7 +185,7 @@ bool Printer::ByteArray(Value object) {
 }
 
 bool Printer::Encoded(Value object) {
-  const std::optional<std::string> bytes = AsBytes(object);
+  const std::optional<std::string> bytes = AsBytes(object, Budget());
   if (bytes) AppendBytes(out_, *bytes, Budget());
   return bytes.has_value();
 }
@@ -288,7 +291,7 @@ bool Printer::Time(Value object) {
 
 bool Printer::TimeDelta(Value object) {
   if (!ArgsAre(object, 3, 3) || !AllInts(object.args())) return false;
-  constexpr std::array<std::string_view, 3> kNames = {"days=", "seconds=", "microseconds="};
+  constexpr std::array<std::string_view, kTimeDeltaParts> kNames = {"days=", "seconds=", "microseconds="};
   const Value args = object.args();
   Text("datetime.timedelta(");
   bool any = false;
@@ -307,6 +310,7 @@ bool Printer::TimeZone(Value object) {
   if (!ArgsAre(object, 1, 2)) return false;
   const Value args = object.args();
   const auto is_zero = [](Value tuple) {
+    if (tuple.size() > kTimeDeltaParts) return false;
     for (size_t i = 0; i < tuple.size(); ++i) {
       if (!tuple[i].Is(Kind::kInt) || tuple[i].AsInt() != 0) return false;
     }
@@ -328,7 +332,8 @@ bool Printer::Path(Value object) {
   for (size_t i = 0; i < parts.size(); ++i) {
     if (!parts[i].Is(Kind::kString)) return false;
     if (!path.empty() && path.back() != '/' && path.back() != '\\') path += '/';
-    path += parts[i].AsText();
+    path += parts[i].AsText().substr(0, Budget());
+    if (path.size() > Budget()) break;
   }
   if (path.empty()) path.push_back('.');
   const std::string_view name =
@@ -372,7 +377,8 @@ bool Printer::SimpleNamespace(Value object) { return AttributesOf(object, "names
 
 bool Printer::Uuid(Value object) {
   const std::optional<Value> state = object.state();
-  const std::optional<Value> number = state && state->Is(Kind::kDict) ? state->Find("int") : std::nullopt;
+  const bool has_number = state && state->Is(Kind::kDict) && state->size() <= kMostOfAUuid;
+  const std::optional<Value> number = has_number ? state->Find("int") : std::nullopt;
   if (!number || (!number->Is(Kind::kInt) && !number->Is(Kind::kBigInt))) return false;
   std::string bytes = number->Is(Kind::kInt) ? BigIntFromInt64(number->AsInt()) : std::string(number->AsText());
   if (bytes.size() > kUuidBytes + 1) return false;

@@ -11,6 +11,7 @@ namespace dcpctl::pickle {
 namespace {
 
 constexpr std::string_view kNumpyBigEndian = ">";
+constexpr size_t kMostOfANumber = 16;  // bytes
 
 // `bytes` as one number of a NumPy type; false for other types than plain numbers.
 bool AppendNumpyNumber(std::string& out, std::string_view type, std::string_view bytes) {
@@ -111,8 +112,8 @@ bool Printer::NumpyScalar(Value object) {
   const Value args = object.args();
   if (!args.Is(Kind::kTuple) || args.size() != 2) return false;
   const std::string type = NumpyTypeName(args[0]);
-  std::optional<std::string> bytes = AsBytes(args[1]);
-  if (!bytes && args[1].Is(Kind::kString)) bytes = args[1].AsText();  // Python 2
+  std::optional<std::string> bytes = AsBytes(args[1], kMostOfANumber + 1);
+  if (!bytes && args[1].Is(Kind::kString)) bytes = args[1].AsText().substr(0, kMostOfANumber + 1);  // Python 2
   if (type.empty() || !bytes) return false;
   if (IsBigEndian(args[0])) std::ranges::reverse(*bytes);
   if (type == "bool" && bytes->size() == 1) {

@@ -170,7 +170,7 @@ void Printer::PrintOperations(Value object) {
   };
   for (size_t begin = 0, end = 0; begin < object.operation_count() && !Full(); begin = end) {
     const OperationKind kind = object.operation(begin).kind;
-    while (is_kind(end, kind)) ++end;
+    while (end - begin <= Budget() && is_kind(end, kind)) ++end;
     const auto print_first = [&](size_t i) { Print(object.operation(begin + i).first); };
     const auto print_pair = [&](size_t i) {
       print_first(i);

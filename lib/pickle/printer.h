@@ -64,7 +64,7 @@ class Printer {
   void PrintItems(std::span<const Value> items) {
     List(items.size(), [&](size_t i) { Print(items[i]); });
   }
-  void Text(std::string_view text) { out_ += text; }
+  void Text(std::string_view text) { out_ += text.substr(0, Budget() + 1); }  // one more, so that Run sees it
   void Int(int64_t value) { out_ += std::to_string(value); }
 
   [[nodiscard]] size_t Wanted(size_t count) const;

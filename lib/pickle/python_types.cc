@@ -41,10 +41,10 @@ bool IsLatin1Name(std::string_view encoding) {
   return std::ranges::find(kNames, encoding) != kNames.end();
 }
 
-std::optional<std::string> EncodeLatin1(std::string_view utf8) {
+std::optional<std::string> EncodeLatin1(std::string_view utf8, size_t max_bytes) {
   std::string bytes;
-  bytes.reserve(utf8.size());
-  while (!utf8.empty()) {
+  bytes.reserve(std::min(utf8.size(), max_bytes));
+  while (!utf8.empty() && bytes.size() < max_bytes) {
     const uint32_t code_point = TakeCodePoint(utf8);
     if (code_point > 0xff) return std::nullopt;
     bytes += static_cast<char>(code_point);
@@ -68,6 +68,7 @@ GlobalName OldSpelling(GlobalName global) {
   if (global.module != kNewBuiltins) return global;
   for (const Renamed& row : kRenamed) {
     if (row.new_name == global.name) return {kOldBuiltins, row.old_name};
+    if (row.old_name == global.name) return global;  // names nothing, but in Python 2 it would
   }
   return {kOldBuiltins, global.name};
 }
@@ -95,8 +96,8 @@ Instance InstanceOf(Value object) {
   return {callable, args, 0, object.kwargs()};
 }
 
-std::optional<std::string> AsBytes(Value value) {
-  if (value.Is(Kind::kBytes)) return std::string(value.AsText());
+std::optional<std::string> AsBytes(Value value, size_t max_bytes) {
+  if (value.Is(Kind::kBytes)) return std::string(value.AsText().substr(0, max_bytes));
   if (!value.Is(Kind::kObject) || value.operation_count() != 0) return std::nullopt;
   const Value args = value.args();
   if (!args.Is(Kind::kTuple)) return std::nullopt;
@@ -104,7 +105,7 @@ std::optional<std::string> AsBytes(Value value) {
   if (!value.IsCallOf("_codecs", "encode") || args.size() != 2) return std::nullopt;
   if (!args[0].Is(Kind::kString) || !args[1].Is(Kind::kString)) return std::nullopt;
   if (!IsLatin1Name(args[1].AsText())) return std::nullopt;
-  return EncodeLatin1(args[0].AsText());
+  return EncodeLatin1(args[0].AsText(), max_bytes);
 }
 
 std::string NumpyTypeName(Value dtype) {

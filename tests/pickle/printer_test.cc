@@ -141,6 +141,26 @@ TEST(PicklePrint, CutsValuesThatShareWithoutEnd) {
   EXPECT_EQ(Print(MustRead(bytes + ".").root(), options).size(), 1003u);
 }
 
+// What it takes is bounded by the text, not by what is shared: the whole path would have a terabyte.
+TEST(PicklePrint, TakesNoMoreThanItsText) {
+  Document document;
+  const PrintOptions options{.max_bytes = 100};
+  const Value part = document.String(std::string(size_t{1} << 20, 'x'));
+  const Value path = document.Object(Construct::kReduce, document.Global("pathlib", "PosixPath"),
+                                     document.Tuple(std::vector<Value>(size_t{1} << 20, part)));
+  EXPECT_EQ(Print(path, options).size(), 103U);
+  const Value name = document.Global("m", std::string(1000, 'n'));
+  EXPECT_EQ(Print(name, options), "m." + std::string(98, 'n') + "...");
+  EXPECT_EQ(Print(document.Global("m", std::string(98, 'n')), options), "m." + std::string(98, 'n'));
+  const Value bytes = document.Call(document.Global("_codecs", "encode"),
+                                    {document.String(std::string(1000, 'b')), document.String("latin1")});
+  EXPECT_EQ(Print(bytes, options), "b'" + std::string(98, 'b') + "...");
+  EXPECT_EQ(AsBytes(bytes, 5), "bbbbb");
+  const Value object = document.Object(Construct::kNewObj, document.Global("m", "C"), document.Tuple({}));
+  for (int i = 0; i < 1000; ++i) document.Append(object, document.Int(1));
+  EXPECT_EQ(Print(object, options).size(), 103U);
+}
+
 TEST(PicklePrint, SurvivesDeepNesting) {
   const std::string bytes = ")" + std::string(100'000, '\x85') + ".";
   const std::string printed = Print(MustRead(bytes).root());
