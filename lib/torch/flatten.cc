@@ -9,6 +9,7 @@
 #include "base/quote.h"
 #include "base/result.h"
 #include "pickle/arena.h"
+#include "pickle/room.h"
 #include "torch/key_text.h"
 #include "torch/tensor.h"
 
@@ -18,24 +19,29 @@ namespace {
 using pickle::Kind;
 using pickle::Value;
 
-// Every leaf has the names of all that it is in, and containers may be shared: a pickle of a few hundred bytes could
-// ask for more entries than fit into any memory. What they take is bounded by what the pickle's values take; states
-// that people save need about twice that.
-constexpr uint64_t kLeastRoom = uint64_t{16} << 20;
-constexpr uint64_t kRoomPerByte = 32;
-
 struct Item {
   KeyText key;
   Value value;
 };
 
-// Items of a mapping. A key that is set again keeps its place and gets the new value, as in Python.
+// Every leaf has the names of all that it is in. States that people save need about twice what the values take.
+constexpr uint64_t kRoomPerByte = 16;
+
+bool IsPair(Value value) { return (value.Is(Kind::kList) || value.Is(Kind::kTuple)) && value.size() == 2; }
+
+// Items of a mapping. A key that is set again keeps its place and gets the new value, as in Python. Not all when the
+// room is full.
 class Items {
  public:
+  Items(pickle::Room& room, const Limits& limits)
+      : room_(room), max_key_bytes_(static_cast<size_t>(limits.name_bytes)) {}
+
   void Set(Value key, Value value) {
-    KeyText text = TextOfKey(key);
-    // Unequal objects may have the same text: 0.1 of NumPy's two float types.
-    const std::string same = key.Is(Kind::kObject) ? pickle::Print(key) : text.text;
+    if (room_.is_full()) return;
+    KeyText text = TextOfKey(key, max_key_bytes_);
+    // Objects: 0.1 of NumPy's two float types has one text.
+    const std::string same = key.Is(Kind::kObject) ? std::exchange(text.printed, {}) : text.text;
+    if (!room_.Take(sizeof(Item) + 2 * same.size())) return;
     const auto [at, added] = places_.try_emplace(std::to_string(static_cast<int>(key.kind())) + same, items_.size());
     if (added) {
       items_.push_back({std::move(text), value});
@@ -47,12 +53,11 @@ class Items {
   // Pairs of a dict, or of the list of pairs that Python 2 calls OrderedDict with.
   void SetAll(Value pairs) {
     if (pairs.Is(Kind::kDict)) {
-      for (size_t i = 0; i < pairs.size(); ++i) Set(pairs.key(i), pairs.value(i));
+      for (size_t i = 0; i < pairs.size() && !room_.is_full(); ++i) Set(pairs.key(i), pairs.value(i));
     } else if (pairs.Is(Kind::kList)) {
-      for (size_t i = 0; i < pairs.size(); ++i) {
+      for (size_t i = 0; i < pairs.size() && room_.Take(1); ++i) {
         const Value pair = pairs[i];
-        const bool is_pair = (pair.Is(Kind::kList) || pair.Is(Kind::kTuple)) && pair.size() == 2;
-        if (is_pair) Set(pair[0], pair[1]);
+        if (IsPair(pair)) Set(pair[0], pair[1]);
       }
     }
   }
@@ -60,33 +65,52 @@ class Items {
   std::vector<Item> Take() && { return std::move(items_); }
 
  private:
+  pickle::Room& room_;
+  const size_t max_key_bytes_;
   std::vector<Item> items_;
   std::unordered_map<std::string, size_t> places_;
 };
 
-std::vector<Item> ItemsOf(Value mapping) {
-  Items items;
+std::vector<Item> ItemsOf(Value mapping, pickle::Room& room, const Limits& limits) {
+  Items items(room, limits);
   if (mapping.Is(Kind::kDict)) {
     items.SetAll(mapping);
     return std::move(items).Take();
   }
   if (mapping.args().Is(Kind::kTuple)) {  // Counter({..}), OrderedDict([..])
-    for (size_t i = 0; i < mapping.args().size(); ++i) items.SetAll(mapping.args()[i]);
+    for (size_t i = 0; i < mapping.args().size() && room.Take(1); ++i) items.SetAll(mapping.args()[i]);
   }
-  for (size_t i = 0; i < mapping.operation_count(); ++i) {
+  for (size_t i = 0; i < mapping.operation_count() && room.Take(1); ++i) {
     const pickle::Operation operation = mapping.operation(i);
     if (operation.kind == pickle::OperationKind::kSetItem) items.Set(operation.first, *operation.second);
   }
   return std::move(items).Take();
 }
 
+// Whether ItemsOf() has any.
+bool HasItems(Value mapping) {
+  if (mapping.Is(Kind::kDict)) return mapping.size() > 0;
+  if (mapping.has_set_item()) return true;
+  const Value args = mapping.args();
+  for (size_t i = 0; args.Is(Kind::kTuple) && i < args.size(); ++i) {
+    if (args[i].Is(Kind::kDict) && args[i].size() > 0) return true;
+    for (size_t k = 0; args[i].Is(Kind::kList) && k < args[i].size(); ++k) {
+      if (IsPair(args[i][k])) return true;
+    }
+  }
+  return false;
+}
+
 class Flattener {
  public:
-  Flattener(std::string_view file, const Limits& limits, Flattening rules, EmptyMappings empty)
-      : file_(file), limits_(limits), rules_(rules), empty_(empty) {}
+  Flattener(Value root, std::string_view file, const Limits& limits, Flattening rules, EmptyMappings empty)
+      : file_(file),
+        limits_(limits),
+        rules_(rules),
+        empty_(empty),
+        room_(pickle::ValueAccess::DocumentOf(root).memory_bytes(), kRoomPerByte) {}
 
   Result<std::vector<Leaf>> Run(Value root) {
-    room_ = kLeastRoom + kRoomPerByte * pickle::ValueAccess::DocumentOf(root).memory_bytes();
     if (rules_ != Flattening::kWhole && IsMapping(root)) {
       DCPCTL_TRY(VisitMapping(root, ""));
     } else {
@@ -112,12 +136,10 @@ class Flattener {
   }
 
   Result<void> Take(uint64_t bytes) {
-    if (bytes > room_) {
-      return TooMuch("state has " + std::to_string(visited_) +
-                     " entries or more, expected fewer in a pickle of its size: they share what they hold");
-    }
-    room_ -= bytes;
-    return {};
+    if (room_.Take(bytes)) return {};
+    return TooMuch("state has " + std::to_string(visited_) +
+                   " entries or more, expected fewer or shorter ones in a pickle of its size: they share what they "
+                   "hold");
   }
 
   Result<void> Visit(Value value, const std::string& key) {
@@ -133,7 +155,7 @@ class Flattener {
       return TooMuch("key " + Quote(key, 60) + " has " + std::to_string(key.size()) + " bytes, expected at most " +
                      std::to_string(limits_.name_bytes));
     }
-    DCPCTL_TRY(Take(sizeof(Leaf)));
+    DCPCTL_TRY(Take(sizeof(Leaf) + key.size()));
     if (IsOpen(value)) {
       if (!IsMapping(value)) return VisitList(value, key);
       const size_t before = leaves_.size();
@@ -142,13 +164,15 @@ class Flattener {
       const bool is_empty = leaves_.size() == before && visited_ == visited;
       if (!is_empty || empty_ == EmptyMappings::kDrop) return {};
     }
-    DCPCTL_TRY(Take(2 * key.size() + path_.size() * sizeof(PathElement)));
+    DCPCTL_TRY(Take(key.size() + path_.size() * sizeof(PathElement)));
     leaves_.push_back({.path = path_, .key = key, .value = value, .key_is_certain = uncertain_ == 0});
     return {};
   }
 
   Result<void> VisitMapping(Value mapping, const std::string& key) {
-    for (Item& item : ItemsOf(mapping)) {
+    std::vector<Item> items = ItemsOf(mapping, room_, limits_);
+    DCPCTL_TRY(Take(0));
+    for (Item& item : items) {
       const std::string child = path_.empty() ? item.key.text : key + "." + item.key.text;
       path_.emplace_back(std::move(item.key.text));
       uncertain_ += item.key.is_certain ? 0 : 1;
@@ -176,7 +200,7 @@ class Flattener {
     if (!added) return at->second;
     std::vector<Value> items;
     if (mapping) {
-      for (const Item& item : ItemsOf(value)) items.push_back(item.value);
+      for (const Item& item : ItemsOf(value, room_, limits_)) items.push_back(item.value);
     } else {
       for (size_t i = 0; i < value.size(); ++i) items.push_back(value[i]);
     }
@@ -206,7 +230,7 @@ class Flattener {
   KeyPath path_;
   uint32_t uncertain_ = 0;  // keys of the path whose text is not certain
   uint64_t visited_ = 0;
-  uint64_t room_ = 0;                              // bytes that are left
+  pickle::Room room_;
   std::unordered_map<uint32_t, bool> open_lists_;  // containers that are taken apart, by identity
   std::vector<Leaf> leaves_;
 };
@@ -219,20 +243,17 @@ bool IsMapping(Value value) {
   for (const char* name : {"OrderedDict", "defaultdict", "Counter"}) {
     if (value.callable().IsGlobal("collections", name)) return true;
   }
-  for (size_t i = 0; i < value.operation_count(); ++i) {
-    if (value.operation(i).kind == pickle::OperationKind::kSetItem) return true;
-  }
-  return false;
+  return value.has_set_item();
 }
 
 bool IsTakenApart(Value value, const Limits& limits) {
-  if (IsMapping(value)) return !ItemsOf(value).empty();
-  return Flattener({}, limits, Flattening::kAlways, EmptyMappings::kDrop).IsOpen(value);
+  if (IsMapping(value)) return HasItems(value);
+  return Flattener(value, {}, limits, Flattening::kAlways, EmptyMappings::kDrop).IsOpen(value);
 }
 
 Result<std::vector<Leaf>> Flatten(Value root, std::string_view file, const Limits& limits, Flattening rules,
                                   EmptyMappings empty) {
-  return Flattener(file, limits, rules, empty).Run(root);
+  return Flattener(root, file, limits, rules, empty).Run(root);
 }
 
 }  // namespace dcpctl::torch

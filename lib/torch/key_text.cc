@@ -12,7 +12,7 @@ using pickle::Value;
 
 constexpr int kMaxDepth = 20;  // of tuples in tuples
 
-// Whether Print gives Python's repr, and that is its str, too.
+// Whether Print gives Python's repr, and that is its str, too. Takes time as the text is long.
 bool IsPrintedAsPython(Value key, int depth) {
   switch (key.kind()) {
     case Kind::kNone:
@@ -39,9 +39,8 @@ bool IsPrintedAsPython(Value key, int depth) {
 }
 
 // np.int64(5), np.True_: the number alone. Empty for what is no number of NumPy.
-std::string TextOfNumpyNumber(Value key) {
+std::string TextOfNumpyNumber(Value key, const std::string& printed) {
   if (!key.IsCallOf("numpy._core.multiarray", "scalar") && !key.IsCallOf("numpy.core.multiarray", "scalar")) return {};
-  const std::string printed = pickle::Print(key);
   if (printed == "np.True_") return "True";
   if (printed == "np.False_") return "False";
   const size_t open = printed.find('(');
@@ -60,13 +59,20 @@ std::string TextOfDevice(Value key) {
 
 }  // namespace
 
-KeyText TextOfKey(Value key) {
-  if (key.Is(Kind::kString)) return {.text = std::string(key.AsText())};
-  if (key.Is(Kind::kObject) && key.args().Is(Kind::kTuple)) {
-    if (std::string text = TextOfNumpyNumber(key); !text.empty()) return {.text = std::move(text)};
-    if (std::string text = TextOfDevice(key); !text.empty()) return {.text = std::move(text)};
+KeyText TextOfKey(Value key, size_t max_bytes) {
+  if (key.Is(Kind::kString)) return {.text = std::string(key.AsText().substr(0, max_bytes + 1))};
+  std::string printed = pickle::Print(key, {.max_bytes = max_bytes + 1});
+  const bool is_whole = printed.size() <= max_bytes;
+  if (!key.Is(Kind::kObject)) {
+    const bool is_certain = is_whole && IsPrintedAsPython(key, 0);
+    return {.text = std::move(printed), .is_certain = is_certain};
   }
-  return {.text = pickle::Print(key), .is_certain = IsPrintedAsPython(key, 0)};
+  if (is_whole && key.args().Is(Kind::kTuple)) {
+    for (std::string text : {TextOfNumpyNumber(key, printed), TextOfDevice(key)}) {
+      if (!text.empty()) return {.text = std::move(text), .printed = std::move(printed)};
+    }
+  }
+  return {.text = printed, .printed = printed, .is_certain = is_whole && IsPrintedAsPython(key, 0)};
 }
 
 }  // namespace dcpctl::torch

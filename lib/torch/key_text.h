@@ -2,6 +2,7 @@
 // and some small types; what str() of another object is only its class can tell.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "dcpctl/pickle.h"
@@ -10,9 +11,11 @@ namespace dcpctl::torch {
 
 struct KeyText {
   std::string text;
-  bool is_certain = true;  // otherwise `text` is as pickle::Print has it
+  std::string printed = {};  // of an object, pickle::Print: objects that are not equal may have one text
+  bool is_certain = true;    // otherwise `text` is as pickle::Print has it
 };
 
-KeyText TextOfKey(pickle::Value key);
+// A text of more than `max_bytes` is cut, but is longer than that.
+KeyText TextOfKey(pickle::Value key, size_t max_bytes);
 
 }  // namespace dcpctl::torch

@@ -18,11 +18,13 @@ class ObjectCopier {
  public:
   explicit ObjectCopier(const Storages& storages) : storages_(storages) {}
 
-  Result<std::shared_ptr<ObjectValue>> Run(Value value, const Limits& limits) {
+  Result<std::shared_ptr<ObjectValue>> Run(Value value, const Limits& limits, uint64_t* bytes) {
     pickle::Document::Importer importer(
         object_->document, [this](Value id, pickle::Document& target) { return CopyId(id, target); }, limits);
-    DCPCTL_ASSIGN(const Value root, importer.Import(value));
-    object_->document.SetRoot(root);
+    auto root = importer.Import(value);
+    if (bytes != nullptr) *bytes = object_->document.memory_bytes();
+    if (!root) return Fail(std::move(root).error());
+    object_->document.SetRoot(*root);
     return std::move(object_);
   }
 
@@ -84,8 +86,9 @@ class ObjectCopier {
 
 }  // namespace
 
-Result<std::shared_ptr<ObjectValue>> CopyObject(const Storages& storages, Value value, const Limits& limits) {
-  return ObjectCopier(storages).Run(value, limits);
+Result<std::shared_ptr<ObjectValue>> CopyObject(const Storages& storages, Value value, const Limits& limits,
+                                                uint64_t* bytes) {
+  return ObjectCopier(storages).Run(value, limits, bytes);
 }
 
 }  // namespace dcpctl::torch

@@ -14,6 +14,7 @@
 #include "base/quote.h"
 #include "base/result.h"
 #include "pickle/policy.h"
+#include "pickle/room.h"
 #include "torch/archive.h"
 #include "torch/flatten.h"
 #include "torch/legacy.h"
@@ -43,6 +44,9 @@ struct Pending {
 // Copies for who only looks. Objects may share what they hold, so that all copies together may take much more than the
 // pickle; a few objects of a real checkpoint take a few KiB.
 constexpr uint64_t kMaxLookedAtBytes = uint64_t{64} << 20;
+// And for who carries them on. What is not shared needs about as much as its source; a small one is mostly overhead.
+constexpr uint64_t kRoomPerByte = 16;
+constexpr uint64_t kSmallBytes = 1024;
 
 // ["a"]["b"][0], as Python would index it.
 std::string Describe(const KeyPath& path) {
@@ -69,7 +73,8 @@ struct TorchFile {
 
 class TorchSurvey {
  public:
-  TorchSurvey(const TorchFile& file, const SurveyOptions& options) : file_(file), options_(options) {}
+  TorchSurvey(const TorchFile& file, const SurveyOptions& options)
+      : file_(file), options_(options), room_(file.document.memory_bytes(), kRoomPerByte) {}
 
   Result<Catalog> Run() {
     // Who only looks may look at anything; what is carried on is checked.
@@ -176,7 +181,9 @@ class TorchSurvey {
       if (!known && options_.depth == SurveyDepth::kObjects) {
         known = CopyValue(leaf.value);
       } else if (!known) {
-        auto copy = CopyObject(file_.storages, leaf.value, options_.limits);
+        uint64_t bytes = 0;
+        auto copy = CopyObject(file_.storages, leaf.value, options_.limits, &bytes);
+        if (bytes > kSmallBytes && !room_.Take(bytes)) return Fail(TooMuch(object.key));
         if (!copy && copy.error().kind() == ErrorKind::kIo) return Fail(std::move(copy).error());
         if (copy) {
           known = *std::move(copy);
@@ -193,6 +200,12 @@ class TorchSurvey {
 
   void AddEntry(bool is_tensor, size_t index) {
     catalog_.entries.push_back({.is_tensor = is_tensor, .index = static_cast<uint32_t>(index)});
+  }
+
+  [[nodiscard]] Error TooMuch(const std::string& key) const {
+    return Error(ErrorKind::kLimit, Place{name(), file_.pickle_offset},
+                 "objects up to " + Quote(key) +
+                     " hold too much each by itself, expected less in a pickle of its size: they share what they hold");
   }
 
   [[nodiscard]] bool InDepth(const std::string& key) const {
@@ -280,6 +293,7 @@ class TorchSurvey {
   std::vector<Pending> pending_;
   std::unordered_map<uint32_t, std::shared_ptr<const ObjectValue>> objects_;  // by identity
   uint64_t looked_at_bytes_ = 0;                                              // of copies
+  pickle::Room room_;                                                         // for other copies
 };
 
 // Needs no look at the storages, so that a file cut short shows at any depth.

@@ -160,6 +160,27 @@ TEST_F(TorchFlatten, BoundsWhatSharedContainersTake) {
   EXPECT_THAT(error.message(), testing::HasSubstr("share what they hold"));
 }
 
+// The text of each key would have 64 MiB or more.
+TEST_F(TorchFlatten, BoundsWhatSharedKeysTake) {
+  Value large = Str("x");
+  for (int i = 0; i < 40; ++i) large = document_.Tuple({large, large});
+  std::vector<std::pair<Value, Value>> items;
+  for (int i = 0; i < 10'000; ++i) items.emplace_back(document_.Tuple({large, Int(i)}), Int(i));
+  const Error error = test::ErrorOf(Flatten(Dict({{Str("a"), Dict(items)}}), "f", Limits{}));
+  EXPECT_EQ(error.kind(), ErrorKind::kLimit);
+  EXPECT_THAT(error.message(), testing::HasSubstr("share what they hold"));
+}
+
+// Each time that the dict is an argument its items are set again: 10^9 times in all.
+TEST_F(TorchFlatten, BoundsWhatSharedArgumentsTake) {
+  std::vector<std::pair<Value, Value>> items;
+  for (int i = 0; i < 10'000; ++i) items.emplace_back(Int(i), Int(i));
+  const Value counter = document_.Object(pickle::Construct::kReduce, document_.Global("collections", "Counter"),
+                                         document_.Tuple(std::vector<Value>(100'000, Dict(items))));
+  EXPECT_EQ(test::ErrorOf(Flatten(Dict({{Str("a"), counter}}), "f", Limits{})).kind(), ErrorKind::kLimit);
+  EXPECT_TRUE(IsTakenApart(counter, Limits{}));
+}
+
 TEST_F(TorchFlatten, BoundsWhatLongNamesTake) {
   std::vector<std::pair<Value, Value>> items;
   for (int i = 0; i < 10'000; ++i) items.emplace_back(Int(i), Int(i));

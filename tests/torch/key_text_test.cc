@@ -21,13 +21,26 @@ class TorchKeyText : public testing::Test {
   }
 
   static void ExpectText(Value key, const std::string& text, bool is_certain = true) {
-    const KeyText found = TextOfKey(key);
+    const KeyText found = TextOfKey(key, 1000);
     EXPECT_EQ(found.text, text);
     EXPECT_EQ(found.is_certain, is_certain) << text;
   }
 
   Document document_;
 };
+
+TEST_F(TorchKeyText, IsCutWhereItIsTooLong) {
+  Value large = document_.Int(1);
+  for (int i = 0; i < 40; ++i) large = document_.Tuple({large, large});
+  for (const Value key :
+       {large, document_.String(std::string(5000, 'x')),
+        document_.Call(document_.Global("torch", "device"), {document_.String(std::string(5000, 'x'))}),
+        NumpyScalar(std::string(5000, 'x'), "1")}) {
+    const KeyText found = TextOfKey(key, 1000);
+    EXPECT_GT(found.text.size(), 1000U);
+    EXPECT_LT(found.text.size(), 1100U);
+  }
+}
 
 TEST_F(TorchKeyText, IsPythonsStr) {
   ExpectText(document_.String("it's"), "it's");
