@@ -28,10 +28,13 @@ Sha256Digest Sha256::Finish() {
   return digest;
 }
 
+// Not SHA256(), which looks for providers, too.
 Sha256Digest Sha256Of(std::string_view bytes) {
+  SHA256_CTX context;
+  SHA256_Init(&context);
+  SHA256_Update(&context, bytes.data(), bytes.size());
   Sha256Digest digest;
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-         reinterpret_cast<unsigned char*>(digest.data()));
+  SHA256_Final(reinterpret_cast<unsigned char*>(digest.data()), &context);
   return digest;
 }
 

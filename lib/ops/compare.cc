@@ -165,10 +165,12 @@ class Comparer {
   Result<void> CompareObjects(CompareReport& report) {
     io::FileCache cache_a(files_, io::PathsOf(a_.catalog));
     io::FileCache cache_b(files_, io::PathsOf(b_.catalog));
+    ObjectDigests digests_a(cache_a, options_.limits);
+    ObjectDigests digests_b(cache_b, options_.limits);
     std::vector<char> differs(objects_.size());
     DCPCTL_TRY(ParallelFor(objects_.size(), options_.jobs, options_.stop, [&](uint64_t i) -> Result<void> {
-      DCPCTL_ASSIGN(const Sha256Digest a, DigestObject(cache_a, ObjectOf(a_, objects_[i].a), options_.limits));
-      DCPCTL_ASSIGN(const Sha256Digest b, DigestObject(cache_b, ObjectOf(b_, objects_[i].b), options_.limits));
+      DCPCTL_ASSIGN(const Sha256Digest a, digests_a.Of(ObjectOf(a_, objects_[i].a)));
+      DCPCTL_ASSIGN(const Sha256Digest b, digests_b.Of(ObjectOf(b_, objects_[i].b)));
       differs[i] = a != b ? 1 : 0;
       return {};
     }));

@@ -62,7 +62,7 @@ class DcpOutputPlanner {
         // Nothing of it is on a boundary once it is compressed: it starts where its output does.
         const uint32_t number = builder_.AddOutput(options_.files[file].name, form->layout.archive.total_bytes);
         AddItem(number, 0, options_.items[i], *form);
-        objects_.clear();
+        ForgetObjects();
         output.items.push_back(i);
       }
     }
@@ -128,7 +128,7 @@ class DcpOutputPlanner {
   }
 
   Result<void> AddDataFile(const std::string& name, const std::vector<size_t>& order) {
-    objects_.clear();
+    ForgetObjects();
     std::vector<const Form*> forms;
     forms.reserve(order.size());
     uint64_t end = 0;
@@ -173,7 +173,10 @@ class DcpOutputPlanner {
     return &last->second;
   }
 
+  // One for all entries that have the same value.
   Result<const Form*> FormOf(const Object& object) {
+    const Form*& known = form_of_value_[object.value.get()];
+    if (known != nullptr) return known;
     pickle::Document document;
     dcp::NewItem item;
     std::vector<const ObjectStorage*> storages;
@@ -188,7 +191,12 @@ class DcpOutputPlanner {
     item.pickle = *std::move(pickle);
     DCPCTL_ASSIGN(Form form, MakeForm(item));
     form.storages = std::move(storages);
-    return &objects_.emplace_back(std::move(form));
+    return known = &objects_.emplace_back(std::move(form));
+  }
+
+  void ForgetObjects() {
+    objects_.clear();
+    form_of_value_.clear();
   }
 
   Result<Form> MakeForm(const dcp::NewItem& item) {
@@ -281,7 +289,8 @@ class DcpOutputPlanner {
   TensorForms tensors_;
   std::vector<const TensorForms::value_type*> form_of_;  // what was found last, by entry
   std::deque<Form> objects_;                             // of the data file that is being laid out
-  const std::vector<size_t> turn_;                       // of each entry, in the order of the state
+  std::unordered_map<const ObjectValue*, const Form*> form_of_value_;
+  const std::vector<size_t> turn_;  // of each entry, in the order of the state
 };
 
 }  // namespace

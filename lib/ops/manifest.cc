@@ -84,10 +84,11 @@ class EntryDigester {
 
   Result<void> DigestObjects() {
     io::FileCache cache(files_, io::PathsOf(content_.catalog));
+    ObjectDigests digests(cache, options_.limits);
     DCPCTL_TRY(ParallelFor(entries_.size(), options_.jobs, options_.stop, [&](uint64_t e) -> Result<void> {
       if (entries_[e].is_tensor) return {};
       const Object& object = content_.catalog.objects[content_.entries[e].entry.index];
-      DCPCTL_ASSIGN(entries_[e].digest, DigestObject(cache, object, options_.limits));
+      DCPCTL_ASSIGN(entries_[e].digest, digests.Of(object));
       return {};
     }));
     return cache.CheckUnchanged();

@@ -1,6 +1,5 @@
 #include "ops/object_digest.h"
 
-#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "base/result.h"
 #include "engine/element_copy.h"
 #include "engine/storage_stream.h"
+#include "ops/object_storages.h"
 #include "pickle/canonical.h"
 
 namespace dcpctl::ops {
@@ -42,7 +42,7 @@ class LittleEndianSum {
 
 class ObjectDigester {
  public:
-  ObjectDigester(io::FileCache& cache, const Object& object) : cache_(cache), object_(object) {}
+  ObjectDigester(io::FileCache& cache, const ObjectValue& value) : cache_(cache), storages_(value) {}
 
   // Five values, as the survey left them: ('storage', class, key, location, items).
   Result<Sha256Digest> OfStorage(pickle::Value id) {
@@ -50,10 +50,8 @@ class ObjectDigester {
     Sha256 sum;
     sum.Add(id[1].name());
     sum.Add(" " + std::to_string(id[4].AsInt()) + " ");
-    const auto& storages = object_.value->storages;
-    const auto storage =
-        std::find_if(storages.begin(), storages.end(), [&](const ObjectStorage& s) { return s.key == key; });
-    if (storage == storages.end()) {  // on the meta device: it has no bytes
+    const ObjectStorage* const storage = storages_.Find(key);
+    if (storage == nullptr) {  // on the meta device: it has no bytes
       sum.Add("meta");
       return sum.Finish();
     }
@@ -88,17 +86,24 @@ class ObjectDigester {
   }
 
   io::FileCache& cache_;
-  const Object& object_;
+  const ObjectStorages storages_;
   std::unordered_map<std::string, Sha256Digest> bytes_;  // of storages, by key
 };
 
 }  // namespace
 
-Result<Sha256Digest> DigestObject(io::FileCache& cache, const Object& object, const Limits& limits) {
-  ObjectDigester digester(cache, object);
+Result<Sha256Digest> ObjectDigests::Of(const Object& object) {
+  const ObjectValue* const value = object.value.get();
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = known_.find(value); known != known_.end()) return known->second;
+  }
+  ObjectDigester digester(cache_, *value);
   auto digest = pickle::CanonicalDigest(
-      object.value->document.root(), [&](pickle::Value id) { return digester.OfStorage(id); }, limits);
+      value->document.root(), [&](pickle::Value id) { return digester.OfStorage(id); }, limits_);
   if (!digest) return Fail(std::move(digest).error().In("entry " + Quote(object.key)));
+  const std::lock_guard lock(mutex_);
+  known_.emplace(value, *digest);
   return digest;
 }
 

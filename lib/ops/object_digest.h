@@ -2,6 +2,10 @@
 // in an object all bytes of its storage count, but not the device that it was on.
 #pragma once
 
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
 #include "base/sha256.h"
 #include "dcpctl/catalog.h"
 #include "dcpctl/error.h"
@@ -10,8 +14,21 @@
 
 namespace dcpctl::ops {
 
-// `cache` opens the files of the object's catalog. Storages are read from front to back and compared with the
-// checksums that their writer recorded. Errors: kIo, kCorrupt, kLimit, kMismatch.
-Result<Sha256Digest> DigestObject(io::FileCache& cache, const Object& object, const Limits& limits);
+// Of the objects of one catalog. May be used by several threads at once.
+class ObjectDigests {
+ public:
+  // `cache` opens the files of the catalog. Stores references.
+  ObjectDigests(io::FileCache& cache, const Limits& limits) : cache_(cache), limits_(limits) {}
+
+  // Storages are read from front to back and compared with the checksums that their writer recorded. A value that
+  // several entries have is read once. Errors: kIo, kCorrupt, kLimit, kMismatch.
+  Result<Sha256Digest> Of(const Object& object);
+
+ private:
+  io::FileCache& cache_;
+  const Limits& limits_;
+  std::mutex mutex_;
+  std::unordered_map<const ObjectValue*, Sha256Digest> known_;
+};
 
 }  // namespace dcpctl::ops

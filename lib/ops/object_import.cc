@@ -1,10 +1,10 @@
 #include "ops/object_import.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include "base/quote.h"
+#include "ops/object_storages.h"
 
 namespace dcpctl::ops {
 namespace {
@@ -12,20 +12,19 @@ namespace {
 class StorageKeys {
  public:
   StorageKeys(const ObjectValue& value, const std::function<std::string(const ObjectStorage&)>& new_key)
-      : value_(value), new_key_(new_key) {}
+      : storages_(value), new_key_(new_key) {}
 
   // A storage without data, on the meta device, is not listed and keeps its key.
   std::string NewKeyOf(std::string_view key) {
     const auto known = new_keys_.find(std::string(key));
     if (known != new_keys_.end()) return known->second;
-    const auto storage = std::find_if(value_.storages.begin(), value_.storages.end(),
-                                      [&](const ObjectStorage& s) { return s.key == key; });
-    if (storage == value_.storages.end()) return std::string(key);
+    const ObjectStorage* const storage = storages_.Find(key);
+    if (storage == nullptr) return std::string(key);
     return new_keys_.emplace(std::string(key), new_key_(*storage)).first->second;
   }
 
  private:
-  const ObjectValue& value_;
+  const ObjectStorages storages_;
   const std::function<std::string(const ObjectStorage&)>& new_key_;
   std::unordered_map<std::string, std::string> new_keys_;
 };
