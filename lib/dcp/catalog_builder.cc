@@ -9,8 +9,10 @@
 #include "base/parallel.h"
 #include "base/quote.h"
 #include "base/result.h"
+#include "dcp/instance.h"
 #include "dcp/naming.h"
 #include "io/file_system.h"
+#include "pickle/arena.h"
 
 namespace dcpctl::dcp {
 namespace {
@@ -23,6 +25,10 @@ constexpr uint64_t kObjectRank = UINT64_MAX;
 constexpr size_t kWorthAThread = 10'000;
 // Room that is made ahead of need; what a pickle claims beyond it is made as it comes.
 constexpr size_t kMostReserved = size_t{16} << 20;
+constexpr size_t kMostOfAKey = 60;  // in a message
+// A chunk takes some 270 bytes of a pickle, its record likewise.
+constexpr uint64_t kRoomPerByte = 32;
+constexpr uint64_t kPerThing = 1024;
 
 // Whose record it is; empty when that can't be read either.
 std::string KeyOfIndex(Value index) {
@@ -40,16 +46,20 @@ Result<void> CatalogBuilder::Add(Value root, const std::string& file) {
     return Fail(Place{.file = file}, ErrorKind::kLimit, "more than " + std::to_string(limits_.entries) + " entries");
   }
   if (added_++ == 0) catalog_.details = metadata.details;
+  // One for each of what is read at the same time.
+  const uint64_t bytes = pickle::ValueAccess::DocumentOf(root).memory_bytes();
+  pickle::Room of_entries(bytes, kRoomPerByte);
+  pickle::Room of_records(bytes, kRoomPerByte);
   std::vector<ChunkList> lists;
-  DCPCTL_TRY(AddEntries(metadata, file, lists));
+  DCPCTL_TRY(AddEntries(metadata, of_entries, file, lists));
   // The two large halves, which share nothing but what is only read.
   const bool large = metadata.storage_data.size() >= kWorthAThread;
-  Findings of_chunks;
+  Findings found;
   DCPCTL_TRY(ParallelFor(2, large ? jobs_ : 1, {}, [&](uint64_t half) {
-    return half == 0 ? AddChunks(lists, file, of_chunks) : AddRecords(metadata.storage_data, file);
+    return half == 0 ? AddChunks(lists, of_entries, file, found) : AddRecords(metadata.storage_data, of_records, file);
   }));
-  catalog_.findings.insert(catalog_.findings.end(), of_chunks.begin(), of_chunks.end());
-  DCPCTL_TRY(AddPaths(metadata, file));
+  catalog_.findings.insert(catalog_.findings.end(), found.begin(), found.end());
+  DCPCTL_TRY(AddPaths(metadata, of_entries, file));
   for (; marked_ < catalog_.findings.size(); ++marked_) {
     const Finding& finding = catalog_.findings[marked_];
     if (finding.severity == Severity::kError) MarkDamaged(finding.key);
@@ -77,15 +87,15 @@ void CatalogBuilder::MarkDamaged(std::string_view key) {
   is_damaged_[entry->second] = true;
 }
 
-Result<void> CatalogBuilder::AddEntries(const Metadata& metadata, const std::string& file,
+Result<void> CatalogBuilder::AddEntries(const Metadata& metadata, pickle::Room& room, const std::string& file,
                                         std::vector<ChunkList>& lists) {
   for (size_t i = 0; i < metadata.state_dict.size(); ++i) {
     const Value key = metadata.state_dict.key(i);
     if (!key.Is(Kind::kString)) {
       return Fail(Place{.file = file}, ErrorKind::kCorrupt,
-                  "key " + pickle::Print(key) + " is no str, expected a flat key");
+                  "key " + pickle::Print(key, {.max_bytes = kMostOfAKey}) + " is no str, expected a flat key");
     }
-    auto list = AddEntry(key.AsText(), metadata.state_dict.value(i), file);
+    auto list = AddEntry(key.AsText(), metadata.state_dict.value(i), room, file);
     if (!list) {
       if (!Excuse(list.error(), "dcp.entry-damaged", key.AsText(), file, catalog_.findings))
         return Fail(std::move(list).error().In("entry " + Quote(key.AsText())));
@@ -98,12 +108,13 @@ Result<void> CatalogBuilder::AddEntries(const Metadata& metadata, const std::str
 }
 
 Result<std::optional<CatalogBuilder::ChunkList>> CatalogBuilder::AddEntry(std::string_view key, Value value,
-                                                                          const std::string& file) {
+                                                                          pickle::Room& room, const std::string& file) {
   if (key.size() > limits_.name_bytes) {
     return Fail(Place{.file = file}, ErrorKind::kLimit,
                 "key " + Quote(key, 60) + " has " + std::to_string(key.size()) + " bytes, expected at most " +
                     std::to_string(limits_.name_bytes));
   }
+  DCPCTL_TRY(Take(room, 2 * key.size() + AttributeCount(value), file));
   DCPCTL_ASSIGN(auto tensor, ReadEntry(value, file, limits_));
   const auto [found, is_new] =
       entry_by_key_.try_emplace(std::string(key), static_cast<uint32_t>(catalog_.entries.size()));
@@ -143,11 +154,15 @@ void CatalogBuilder::AddPlaceholder(std::string_view key) {
   catalog_.tensors.push_back({.key = found->first, .path = {PathElement(std::string(key))}, .shape = {0}});
 }
 
-Result<void> CatalogBuilder::AddChunks(const std::vector<ChunkList>& lists, const std::string& file,
+Result<void> CatalogBuilder::AddChunks(const std::vector<ChunkList>& lists, pickle::Room& room, const std::string& file,
                                        Findings& findings) {
   size_t count = 0;
   size_t dims = 0;
   for (const ChunkList& list : lists) {
+    // A chunk may become a finding, which has the key.
+    const uint64_t key_bytes = catalog_.tensors[list.tensor].key.size();
+    for (size_t i = 0; i < list.chunks.size(); ++i)
+      DCPCTL_TRY(Take(room, key_bytes + AttributeCount(list.chunks[i]), file));
     count += list.chunks.size();
     dims += list.chunks.size() * catalog_.tensors[list.tensor].shape.size() * 3;
   }
@@ -173,8 +188,8 @@ Result<void> CatalogBuilder::AddChunksOf(uint32_t tensor, Value chunks, const st
   for (size_t i = 0; i < count; ++i) {
     DCPCTL_ASSIGN(const ChunkMetadata chunk, ReadChunk(chunks[i], file));
     const uint64_t dims = catalog_.dims.size();
-    DCPCTL_ASSIGN(const size_t offsets, AppendDims(chunk.offsets, file, catalog_.dims));
-    DCPCTL_ASSIGN(const size_t sizes, AppendDims(chunk.sizes, file, catalog_.dims));
+    DCPCTL_ASSIGN(const size_t offsets, AppendDims(chunk.offsets, file, catalog_.dims, limits_.rank));
+    DCPCTL_ASSIGN(const size_t sizes, AppendDims(chunk.sizes, file, catalog_.dims, limits_.rank));
     if (offsets != rank || sizes != rank) {
       return Fail(Place{.file = file}, ErrorKind::kCorrupt,
                   "chunk " + std::to_string(i) + " has " + std::to_string(offsets) + " offsets and " +
@@ -186,13 +201,15 @@ Result<void> CatalogBuilder::AddChunksOf(uint32_t tensor, Value chunks, const st
   return {};
 }
 
-Result<void> CatalogBuilder::AddRecords(Value storage_data, const std::string& file) {
+Result<void> CatalogBuilder::AddRecords(Value storage_data, pickle::Room& room, const std::string& file) {
   const size_t count = storage_data.size();
   records_.reserve(records_.size() + count);
   last_path_ = {};  // of another pickle
   for (size_t i = 0; i < count; ++i) {
     const Value index = storage_data.key(i);
-    if (auto done = AddRecord(index, storage_data.value(i), file); !done) {
+    const Value info = storage_data.value(i);
+    DCPCTL_TRY(Take(room, AttributeCount(index) + AttributeCount(info), file));
+    if (auto done = AddRecord(index, info, room, file); !done) {
       Error error = std::move(done).error().In("storage record of " + pickle::Print(index, {.max_bytes = 200}));
       if (!Excuse(error, "dcp.entry-damaged", KeyOfIndex(index), file, catalog_.findings))
         return Fail(std::move(error));
@@ -201,8 +218,11 @@ Result<void> CatalogBuilder::AddRecords(Value storage_data, const std::string& f
   return {};
 }
 
-Result<void> CatalogBuilder::AddRecord(Value index, Value info, const std::string& file) {
+Result<void> CatalogBuilder::AddRecord(Value index, Value info, pickle::Room& room, const std::string& file) {
   DCPCTL_ASSIGN(const StorageRecord row, ReadStorageRecord(index, info, file));
+  uint64_t text_bytes = row.key.size() + row.path.size();
+  for (const std::string& transform : row.transforms) text_bytes += sizeof(transform) + transform.size();
+  DCPCTL_TRY(Take(room, text_bytes, file));
   const auto entry = entry_by_key_.find(row.key);
   if (entry == entry_by_key_.end()) {
     catalog_.findings.push_back({.id = "dcp.record-unused",
@@ -226,13 +246,18 @@ Result<void> CatalogBuilder::AddRecord(Value index, Value info, const std::strin
                 .offset = row.offset,
                 .length = row.length};
   if (row.tensor_offsets) {
-    DCPCTL_ASSIGN(record.rank, AppendDims(*row.tensor_offsets, file, record_dims_));
+    DCPCTL_ASSIGN(record.rank, AppendDims(*row.tensor_offsets, file, record_dims_, limits_.rank));
+    if (record.rank > limits_.rank) {
+      return Fail(Place{.file = file}, ErrorKind::kCorrupt,
+                  "offset has " + std::to_string(record.rank) + " dimensions, expected at most " +
+                      std::to_string(limits_.rank));
+    }
   }
   records_.push_back(record);
   return {};
 }
 
-Result<void> CatalogBuilder::AddPaths(const Metadata& metadata, const std::string& file) {
+Result<void> CatalogBuilder::AddPaths(const Metadata& metadata, pickle::Room& room, const std::string& file) {
   if (!metadata.planner_data) return {};
   catalog_.nested = true;
   for (size_t i = 0; i < metadata.planner_data->size(); ++i) {
@@ -240,6 +265,12 @@ Result<void> CatalogBuilder::AddPaths(const Metadata& metadata, const std::strin
     const auto entry = key.Is(Kind::kString) ? entry_by_key_.find(key.AsText()) : entry_by_key_.end();
     if (entry == entry_by_key_.end()) continue;  // custom planners keep other things here
     auto path = ReadPath(metadata.planner_data->value(i), file);
+    uint64_t text_bytes = key.AsText().size();
+    for (size_t k = 0; path && k < path->size(); ++k) {
+      const auto* const text = std::get_if<std::string>(&(*path)[k]);
+      text_bytes += sizeof(PathElement) + (text != nullptr ? text->size() : 0);
+    }
+    DCPCTL_TRY(Take(room, text_bytes, file));
     if (!path) {
       if (!Excuse(path.error(), "dcp.entry-damaged", key.AsText(), file, catalog_.findings))
         return Fail(std::move(path).error());
@@ -250,6 +281,13 @@ Result<void> CatalogBuilder::AddPaths(const Metadata& metadata, const std::strin
     (ref.is_tensor ? catalog_.tensors[ref.index].path : catalog_.objects[ref.index].path) = *std::move(path);
   }
   return {};
+}
+
+// For something that is made of the pickle and may become a finding, and has so many bytes beside, or takes as long.
+Result<void> CatalogBuilder::Take(pickle::Room& room, uint64_t bytes, const std::string& file) {
+  if (room.Take(kPerThing + bytes)) return {};
+  return Fail(Place{.file = file}, ErrorKind::kLimit,
+              "entries and chunks are more than expected of a pickle of its size: they share what they hold");
 }
 
 uint32_t CatalogBuilder::FileIndex(std::string_view path) {
@@ -274,9 +312,10 @@ uint32_t CatalogBuilder::FileIndex(std::string_view path) {
 uint32_t CatalogBuilder::TransformChain(const std::vector<std::string>& transforms) {
   if (transforms.empty()) return 0;
   auto& chains = catalog_.transform_chains;
-  const auto index = static_cast<uint32_t>(std::find(chains.begin(), chains.end(), transforms) - chains.begin());
-  if (index == chains.size()) chains.push_back(transforms);
-  return index;
+  if (chain_by_transforms_.empty()) chain_by_transforms_.emplace(chains.front(), 0);
+  const auto [known, is_new] = chain_by_transforms_.try_emplace(transforms, static_cast<uint32_t>(chains.size()));
+  if (is_new) chains.push_back(transforms);
+  return known->second;
 }
 
 Result<Catalog> CatalogBuilder::Finish() && {

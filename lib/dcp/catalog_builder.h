@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "dcp/metadata.h"
 #include "dcpctl/catalog.h"
+#include "pickle/room.h"
 
 namespace dcpctl::dcp {
 
@@ -61,14 +63,18 @@ class CatalogBuilder {
     pickle::Value chunks;
   };
 
-  Result<void> AddEntries(const Metadata& metadata, const std::string& file, std::vector<ChunkList>& lists);
-  Result<std::optional<ChunkList>> AddEntry(std::string_view key, pickle::Value value, const std::string& file);
+  Result<void> AddEntries(const Metadata& metadata, pickle::Room& room, const std::string& file,
+                          std::vector<ChunkList>& lists);
+  Result<std::optional<ChunkList>> AddEntry(std::string_view key, pickle::Value value, pickle::Room& room,
+                                            const std::string& file);
   void AddPlaceholder(std::string_view key);
-  Result<void> AddChunks(const std::vector<ChunkList>& lists, const std::string& file, Findings& findings);
+  Result<void> AddChunks(const std::vector<ChunkList>& lists, pickle::Room& room, const std::string& file,
+                         Findings& findings);
   Result<void> AddChunksOf(uint32_t tensor, pickle::Value chunks, const std::string& file);
-  Result<void> AddRecords(pickle::Value storage_data, const std::string& file);
-  Result<void> AddRecord(pickle::Value index, pickle::Value info, const std::string& file);
-  Result<void> AddPaths(const Metadata& metadata, const std::string& file);
+  Result<void> AddRecords(pickle::Value storage_data, pickle::Room& room, const std::string& file);
+  Result<void> AddRecord(pickle::Value index, pickle::Value info, pickle::Room& room, const std::string& file);
+  Result<void> AddPaths(const Metadata& metadata, pickle::Room& room, const std::string& file);
+  static Result<void> Take(pickle::Room& room, uint64_t bytes, const std::string& file);
   uint32_t FileIndex(std::string_view path);
   uint32_t TransformChain(const std::vector<std::string>& transforms);
 
@@ -99,6 +105,7 @@ class CatalogBuilder {
 
   IndexByText entry_by_key_;  // into catalog_.entries
   IndexByText file_by_path_;
+  std::map<std::vector<std::string>, uint32_t> chain_by_transforms_;
   std::string_view last_path_;  // looked up last, in the pickle that is being added
   uint32_t last_file_ = 0;
   std::vector<PendingChunk> pending_;

@@ -13,12 +13,14 @@ namespace {
 using pickle::Kind;
 using pickle::Value;
 
+constexpr size_t kMostText = 1000;  // bytes; one that is longer is not followed by more
+
 // The text of a path object: one argument, or one a component (before Python 3.13).
 std::string PathText(Value path) {
   if (path.Is(Kind::kString)) return std::string(path.AsText());
   if (!path.Is(Kind::kObject) || !path.args().Is(Kind::kTuple)) return {};
   std::string text;
-  for (size_t i = 0; i < path.args().size(); ++i) {
+  for (size_t i = 0; i < path.args().size() && text.size() <= kMostText; ++i) {
     if (!path.args()[i].Is(Kind::kString)) return {};
     if (!text.empty() && !text.ends_with('/')) text += '/';
     text += path.args()[i].AsText();
@@ -50,7 +52,7 @@ std::string OtherAttributes(Value root) {
                                                              "storage_meta", "version"};
   const Value state = *root.state();
   std::string others;
-  for (size_t i = 0; i < state.size(); ++i) {
+  for (size_t i = 0; i < state.size() && others.size() <= kMostText; ++i) {
     const Value key = state.key(i);
     if (!key.Is(Kind::kString) || std::find(kKnown.begin(), kKnown.end(), key.AsText()) != kKnown.end()) continue;
     others += (others.empty() ? "" : ", ") + std::string(key.AsText());
@@ -67,7 +69,8 @@ std::vector<std::pair<std::string, std::string>> ReadDetails(Value root) {
   };
   add("written_by", WrittenBy(root));
   if (const auto version = Attribute(root, "version")) {
-    add("version", std::string(version->Is(Kind::kString) ? version->AsText() : pickle::Print(*version)));
+    add("version", std::string(version->Is(Kind::kString) ? version->AsText()
+                                                          : pickle::Print(*version, {.max_bytes = kMostText})));
   }
   if (const auto storage = Attribute(root, "storage_meta")) {
     const auto id = Attribute(*storage, "save_id");

@@ -15,6 +15,12 @@ std::string_view ClassName(Value value) {
   return has_class ? value.args()[0].name() : std::string_view();
 }
 
+size_t AttributeCount(Value object) {
+  if (!object.Is(Kind::kObject)) return 0;
+  const auto state = object.state();
+  return state && state->Is(Kind::kDict) ? state->size() : 0;
+}
+
 std::optional<Value> Attribute(Value object, std::string_view name) {
   if (!object.Is(Kind::kObject)) return std::nullopt;
   const auto state = object.state();

@@ -106,11 +106,10 @@ Result<std::optional<TensorMetadata>> ReadEntry(Value entry, const std::string& 
                         .chunks = chunks};
   const auto size = Attribute(entry, "size");
   if (!size) return Unexpected(entry, file, "TensorStorageMetadata.size", "a torch.Size, which is absent");
-  DCPCTL_TRY(AppendDims(*size, file, tensor.shape));
-  if (tensor.shape.size() > limits.rank) {
+  DCPCTL_ASSIGN(const size_t rank, AppendDims(*size, file, tensor.shape, limits.rank));
+  if (rank > limits.rank) {
     return Fail(Place{.file = file}, ErrorKind::kLimit,
-                "tensor has " + std::to_string(tensor.shape.size()) + " dimensions, expected at most " +
-                    std::to_string(limits.rank));
+                "tensor has " + std::to_string(rank) + " dimensions, expected at most " + std::to_string(limits.rank));
   }
   return std::optional(std::move(tensor));
 }
@@ -159,9 +158,10 @@ Result<KeyPath> ReadPath(Value path, const std::string& file) {
   return elements;
 }
 
-Result<size_t> AppendDims(Value size, const std::string& file, Dims& out) {
+Result<size_t> AppendDims(Value size, const std::string& file, Dims& out, size_t most) {
   DCPCTL_ASSIGN(const Value items, UnwrapSize(size, file));
   const size_t count = items.size();
+  if (count > most) return count;
   if (items.AppendCounts(out)) return count;
   for (size_t i = 0; i < count; ++i) {
     DCPCTL_TRY(ReadCount(items[i], file, "size"));

@@ -51,7 +51,8 @@ Result<std::optional<TensorMetadata>> ReadEntry(pickle::Value entry, const std::
 Result<ChunkMetadata> ReadChunk(pickle::Value chunk, const std::string& file);
 Result<StorageRecord> ReadStorageRecord(pickle::Value index, pickle::Value info, const std::string& file);
 Result<KeyPath> ReadPath(pickle::Value path, const std::string& file);
-// Appends the numbers of a torch.Size, tuple or list. Returns how many.
-Result<size_t> AppendDims(pickle::Value size, const std::string& file, Dims& out);
+// Appends the numbers of a torch.Size, tuple or list. Returns how many there are; none is appended if they are more
+// than `most`.
+Result<size_t> AppendDims(pickle::Value size, const std::string& file, Dims& out, size_t most = SIZE_MAX);
 
 }  // namespace dcpctl::dcp

@@ -8,9 +8,12 @@
 namespace dcpctl::io {
 namespace {
 
+constexpr size_t kMostShown = 200;
+constexpr size_t kMaxBytes = 4095;  // what Linux takes
+
 tl::unexpected<Error> Refused(std::string_view relative, const std::string& why) {
-  return Fail(ErrorKind::kCorrupt,
-              "file name " + Quote(relative) + " " + why + ", expected a name inside the checkpoint directory");
+  return Fail(ErrorKind::kCorrupt, "file name " + Quote(relative, kMostShown) + " " + why +
+                                       ", expected a name inside the checkpoint directory");
 }
 
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
@@ -19,6 +22,7 @@ bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7
 
 Result<void> CheckRelativeName(std::string_view relative) {
   if (relative.empty()) return Refused(relative, "is empty");
+  if (relative.size() > kMaxBytes) return Refused(relative, "has " + std::to_string(relative.size()) + " bytes");
   if (relative.front() == '/') return Refused(relative, "is absolute");
   if (relative.back() == '/') return Refused(relative, "ends in a slash");
   if (std::any_of(relative.begin(), relative.end(), IsControl)) {

@@ -235,6 +235,39 @@ TEST(CatalogBuilder, LimitsEntries) {
   EXPECT_EQ(FailureOf(sample, {.entries = 1}).kind(), ErrorKind::kLimit);
 }
 
+// A hundred chunks, 10^5 times; and a path of as many long names.
+TEST(CatalogBuilder, LimitsWhatEntriesShare) {
+  SampleMetadata chunks;
+  std::vector<std::pair<Ints, Ints>> boxes;
+  for (int i = 0; i < 100; ++i) boxes.push_back({{i}, {1}});
+  chunks.AddTensor("w", "float32", {100}, boxes);
+  pickle::Value root = chunks.Finish();
+  pickle::Value entries = *root.state()->Find("state_dict_metadata");
+  for (int i = 0; i < 100'000; ++i)
+    chunks.document().SetItem(entries, chunks.document().String("k" + std::to_string(i)), entries.value(0));
+  CatalogBuilder builder({});
+  const Error error = ErrorOf(builder.Add(root, ".metadata"));
+  EXPECT_EQ(error.kind(), ErrorKind::kLimit);
+  EXPECT_THAT(error.message(), HasSubstr("they share what they hold"));
+
+  SampleMetadata paths;
+  paths.AddObject("o");
+  paths.AddPath("o", {"o"});
+  root = paths.Finish();
+  const pickle::Value name = paths.document().String(std::string(size_t{1} << 20, 'n'));
+  const pickle::Value path = paths.document().Tuple(std::vector<pickle::Value>(1000, name));
+  paths.document().SetItem(*root.state()->Find("planner_data"), paths.document().String("o"), path);
+  EXPECT_EQ(ErrorOf(CatalogBuilder({}).Add(root, ".metadata")).kind(), ErrorKind::kLimit);
+}
+
+TEST(CatalogBuilder, RefusesRecordsOfTooManyDimensions) {
+  SampleMetadata sample;
+  sample.AddTensor("w", "float32", {1}, {{{0}, {1}}});
+  sample.AddRecord({.key = "w", .offsets = Ints(65, 0)});
+  const Catalog catalog = CatalogOf({&sample});
+  EXPECT_THAT(catalog.findings.at(0).message, HasSubstr("offset has 65 dimensions, expected at most 64"));
+}
+
 // Formats that it may become have that limit, too.
 TEST(CatalogBuilder, LimitsKeys) {
   SampleMetadata sample;
