@@ -1,5 +1,5 @@
-"""Gives the program every input that cases.py, pickles.py, zips.py, paths.py and metadata.py make, and compares what it
-does with expected/*.txt: the status of inspect, verify --payload and a conversion, and the first thing each says.
+"""Gives the program every input that pickles.py, zips.py, paths.py, metadata.py and sharing.py make, and compares what
+it does with expected/*.txt: the status of inspect, verify --payload and a conversion, and the first thing each says.
 
 usage: hostile_test.py PROGRAM [--rebase] [--unlimited] [NAME...]
   --rebase     write what happened to expected/*.txt; look at the difference
