@@ -181,6 +181,8 @@ class Document {
 
   // Bytes of memory held by nodes and text, not counting borrowed input.
   [[nodiscard]] size_t memory_bytes() const;
+  // Bytes of nodes and of all text, borrowed or not: how much there is to make something of.
+  [[nodiscard]] size_t content_bytes() const;
   // Keeps `owner` (say, the bytes that were read) alive as long as this Document.
   void KeepAlive(std::shared_ptr<const void> owner);
 

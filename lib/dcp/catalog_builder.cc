@@ -27,7 +27,7 @@ constexpr size_t kWorthAThread = 10'000;
 constexpr size_t kMostReserved = size_t{16} << 20;
 constexpr size_t kMostOfAKey = 60;  // in a message
 // A chunk takes some 270 bytes of a pickle, its record likewise.
-constexpr uint64_t kRoomPerByte = 32;
+constexpr uint64_t kRoomPerByte = 64;
 constexpr uint64_t kPerThing = 1024;
 
 // Whose record it is; empty when that can't be read either.
@@ -47,7 +47,7 @@ Result<void> CatalogBuilder::Add(Value root, const std::string& file) {
   }
   if (added_++ == 0) catalog_.details = metadata.details;
   // One for each of what is read at the same time.
-  const uint64_t bytes = pickle::ValueAccess::DocumentOf(root).memory_bytes();
+  const uint64_t bytes = pickle::ValueAccess::DocumentOf(root).content_bytes();
   pickle::Room of_entries(bytes, kRoomPerByte);
   pickle::Room of_records(bytes, kRoomPerByte);
   std::vector<ChunkList> lists;

@@ -103,6 +103,7 @@ Ref Document::Arena::AddText(Kind kind, std::string_view borrowed) {
   words.PushBack(Header(kind, is_long ? kLongText : borrowed.size()));
   PushWide(words, reinterpret_cast<uintptr_t>(borrowed.data()));
   if (is_long) PushWide(words, borrowed.size());
+  text_bytes += borrowed.size();
   return ref;
 }
 

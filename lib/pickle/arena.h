@@ -108,6 +108,7 @@ struct Document::Arena {
   std::vector<Ref> all_globals;  // in the order in which they were made
   std::vector<Ref> all_persistent_ids;
   TextPool text;
+  size_t text_bytes = 0;  // of all nodes, wherever the text is
   uint64_t max_words = kMaxWords;
   uint64_t base_offset = 0;
   Ref root = kNoneRef;

@@ -138,6 +138,10 @@ size_t Document::memory_bytes() const {
   return arena_->words.capacity_bytes() + arena_->items.capacity_bytes() + arena_->text.memory_bytes();
 }
 
+size_t Document::content_bytes() const {
+  return (arena_->words.size() + arena_->items.size()) * sizeof(Ref) + arena_->text_bytes;
+}
+
 void Document::KeepAlive(std::shared_ptr<const void> owner) { arena_->owners.push_back(std::move(owner)); }
 
 }  // namespace dcpctl::pickle

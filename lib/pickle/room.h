@@ -8,8 +8,8 @@ namespace dcpctl::pickle {
 
 class Room {
  public:
-  // So many bytes, of memory or of what has to be looked at, for each that the values of the pickle take.
-  Room(uint64_t value_bytes, uint64_t per_byte) : left_(kLeast + per_byte * value_bytes) {}
+  // So many bytes, of memory or of what has to be looked at, for each of the document's content_bytes().
+  Room(uint64_t content_bytes, uint64_t per_byte) : left_(kLeast + per_byte * content_bytes) {}
 
   // Whether there was as much. Once there was not, there is nothing left.
   bool Take(uint64_t bytes) {

@@ -24,8 +24,13 @@ struct Item {
   Value value;
 };
 
-// Every leaf has the names of all that it is in. States that people save need about twice what the values take.
-constexpr uint64_t kRoomPerByte = 16;
+// Every leaf has the names of all that it is in. A dict of numbers to numbers takes the most that is not shared: eight
+// bytes an item, which become some 140.
+constexpr uint64_t kRoomPerByte = 128;
+// To look at an item; keys that are not short cost what it takes to print them.
+constexpr uint64_t kItemCost = 8;
+constexpr uint64_t kCostOfText = 16;
+constexpr size_t kUsualKey = 64;
 
 bool IsPair(Value value) { return (value.Is(Kind::kList) || value.Is(Kind::kTuple)) && value.size() == 2; }
 
@@ -41,7 +46,7 @@ class Items {
     KeyText text = TextOfKey(key, max_key_bytes_);
     // Objects: 0.1 of NumPy's two float types has one text.
     const std::string same = key.Is(Kind::kObject) ? std::exchange(text.printed, {}) : text.text;
-    if (!room_.Take(sizeof(Item) + 2 * same.size())) return;
+    if (!room_.Take(kItemCost + (same.size() > kUsualKey ? kCostOfText * same.size() : 0))) return;
     const auto [at, added] = places_.try_emplace(std::to_string(static_cast<int>(key.kind())) + same, items_.size());
     if (added) {
       items_.push_back({std::move(text), value});
@@ -108,7 +113,7 @@ class Flattener {
         limits_(limits),
         rules_(rules),
         empty_(empty),
-        room_(pickle::ValueAccess::DocumentOf(root).memory_bytes(), kRoomPerByte) {}
+        room_(pickle::ValueAccess::DocumentOf(root).content_bytes(), kRoomPerByte) {}
 
   Result<std::vector<Leaf>> Run(Value root) {
     if (rules_ != Flattening::kWhole && IsMapping(root)) {

@@ -74,7 +74,7 @@ struct TorchFile {
 class TorchSurvey {
  public:
   TorchSurvey(const TorchFile& file, const SurveyOptions& options)
-      : file_(file), options_(options), room_(file.document.memory_bytes(), kRoomPerByte) {}
+      : file_(file), options_(options), room_(file.document.content_bytes(), kRoomPerByte) {}
 
   Result<Catalog> Run() {
     // Who only looks may look at anything; what is carried on is checked.
