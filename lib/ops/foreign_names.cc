@@ -17,21 +17,22 @@ constexpr size_t kMostNamed = 5;
 
 ForeignSummary FindForeignNames(const Catalog& catalog, std::span<const EntryRef> entries) {
   ForeignSummary summary;
-  std::map<std::string, ForeignName> names;
-  // One object may be there under many keys.
-  std::unordered_map<const ObjectValue*, std::vector<pickle::Foreign>> known;
+  // One object may be there under many keys, and name much.
+  std::unordered_map<const ObjectValue*, uint64_t> times;
   for (const EntryRef entry : entries) {
     if (entry.is_tensor || !catalog.objects[entry.index].value) continue;
     ++summary.objects_read;
-    const ObjectValue* const value = catalog.objects[entry.index].value.get();
-    const auto [found, is_new] = known.try_emplace(value);
-    if (is_new) found->second = pickle::ForeignNames(value->document);
-    for (const pickle::Foreign& foreign : found->second) {
+    ++times[catalog.objects[entry.index].value.get()];
+  }
+  std::map<std::string, ForeignName> names;
+  for (const auto& [value, count] : times) {
+    const std::vector<pickle::Foreign> found = pickle::ForeignNames(value->document);
+    for (const pickle::Foreign& foreign : found) {
       ForeignName& name = names.try_emplace(foreign.name, ForeignName{.name = foreign.name}).first->second;
-      ++name.entries;
+      name.entries += count;
       name.refused = name.refused || foreign.is_attack;
     }
-    summary.objects_with_names += found->second.empty() ? 0 : 1;
+    summary.objects_with_names += found.empty() ? 0 : count;
   }
   for (auto& [text, name] : names) summary.names.push_back(std::move(name));
   return summary;

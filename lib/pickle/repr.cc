@@ -107,7 +107,7 @@ void AppendComplex(std::string& out, double real, double imaginary) {
 }
 
 void AppendString(std::string& out, std::string_view utf8, size_t budget) {
-  const char quote = QuoteFor(utf8);
+  const char quote = QuoteFor(utf8.substr(0, budget));
   const size_t start = out.size();
   out += quote;
   while (!utf8.empty() && out.size() - start <= budget) {
@@ -128,21 +128,21 @@ void AppendString(std::string& out, std::string_view utf8, size_t budget) {
 }
 
 void AppendBytes(std::string& out, std::string_view bytes, size_t budget) {
-  const char quote = QuoteFor(bytes);
+  const char quote = QuoteFor(bytes.substr(0, budget));
   const size_t start = out.size();
   out += 'b';
   out += quote;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
+  size_t done = 0;
+  for (; done < bytes.size() && out.size() - start <= budget; ++done) {
+    const auto byte = static_cast<unsigned char>(bytes[done]);
     if (AppendShortEscape(out, byte, quote)) continue;
     if (byte >= 0x20 && byte < 0x7f) {
-      out += c;
+      out += bytes[done];
     } else {
       AppendHex(out, "\\x", byte, 2);
     }
-    if (out.size() - start > budget) return;
   }
-  out += quote;
+  if (done == bytes.size()) out += quote;
 }
 
 }  // namespace dcpctl::pickle

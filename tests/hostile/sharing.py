@@ -1,7 +1,8 @@
 """Few bytes that stand for much: what a pickle shares counts once for each way that leads to it."""
 import struct
 
-from cases import (call, case, dict_of, instance, integer, list_of, name, pickled, storage, tensor, text, tuple_of)
+from cases import (call, case, dict_of, instance, integer, list_of, name, pickled, storage, tensor, text, torch_file,
+                   tuple_of, write)
 from metadata import MODULE, STORAGE_MODULE, Checkpoint, made, properties, size
 from pickles import file_of
 
@@ -96,6 +97,13 @@ def objects_hold_one_list(folder):
 
 
 @case("pickles")
+def keys_have_one_value_of_many_classes(folder):
+    """Not so many that its conversion takes long: that writes the value for each key."""
+    classes = tuple_of(*(name("m", f"C{i}") for i in range(8000))) + put(1) + b"0"
+    return state(folder, classes + b"}(" + b"".join(text(str(i)) + get(1) for i in range(2000)) + b"u")
+
+
+@case("pickles")
 def tensors_have_one_shape_of_many_dimensions(folder):
     before = (storage() + put(1) + b"0" + tuple_of(b"K\x01" * COUNT) + put(2) + b"0" +
               name("torch._utils", "_rebuild_tensor_v2") + put(3) + b"0")
@@ -175,6 +183,20 @@ def records_of_different_transforms(folder):
                   length=integer(1), transform_descriptors=list_of(text(str(i)))) for i in range(SHARERS)]
     records = b"}(" + index + infos[0] + b"".join(get(5) + info for info in infos[1:]) + b"u"
     return checkpoint(folder, storage_data=records)
+
+
+@case("metadata")
+def entries_have_one_record_of_a_megabyte(folder):
+    record = torch_file(pickled(list_of(b"K\x01" * 500_000)))
+    entry = instance(MODULE, "BytesStorageMetadata", b"}")
+    info = made("_StorageInfo", STORAGE_MODULE, relative_path=text("__0_0.distcp"), offset=integer(0),
+                length=integer(len(record)))
+    keys = [text(f"k{i}") for i in range(3000)]
+    records = dict_of(*((made("MetadataIndex", fqn=key, offset=b"N", index=b"N"), info) for key in keys))
+    Checkpoint(top_state_dict_metadata=dict_of(*((key, entry) for key in keys)), top_planner_data=b"N",
+               top_storage_data=records).write(folder)
+    write(folder, "ckpt/__0_0.distcp", record)
+    return "ckpt"
 
 
 @case("metadata")

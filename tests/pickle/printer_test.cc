@@ -156,6 +156,13 @@ TEST(PicklePrint, TakesNoMoreThanItsText) {
                                     {document.String(std::string(1000, 'b')), document.String("latin1")});
   EXPECT_EQ(Print(bytes, options), "b'" + std::string(98, 'b') + "...");
   EXPECT_EQ(AsBytes(bytes, 5), "bbbbb");
+  // One text for what one value is, in whatever protocol: a quote that is cut off chooses no other around it.
+  const std::string quoted = std::string(1000, 'b') + "'";
+  const Value encoded =
+      document.Call(document.Global("_codecs", "encode"), {document.String(quoted), document.String("latin1")});
+  EXPECT_EQ(Print(encoded, options), Print(document.Bytes(quoted), options));
+  EXPECT_EQ(Print(document.Bytes(std::string(1 << 20, '\n')), options).size(), 103U);
+  EXPECT_EQ(Print(document.String(quoted), options), "'" + std::string(99, 'b') + "...");
   const Value object = document.Object(Construct::kNewObj, document.Global("m", "C"), document.Tuple({}));
   for (int i = 0; i < 1000; ++i) document.Append(object, document.Int(1));
   EXPECT_EQ(Print(object, options).size(), 103U);
