@@ -33,6 +33,11 @@ constexpr uint64_t kArchiveRoom = uint64_t{1} << 20;
 constexpr size_t kMaxLookedAt = 128;
 constexpr uint64_t kMaxLookedAtBytes = uint64_t{1} << 20;
 
+// Records may lie over each other, as those of tensors that are stored once may. Each is read by itself, so that all
+// together may take much longer than the file has bytes.
+constexpr uint64_t kMostTimes = 64;
+constexpr uint64_t kMostOfASmallFile = uint64_t{256} << 20;
+
 // `name/version`; the part of the version before a dot decides.
 bool IsZstd(std::string_view descriptor) {
   return descriptor == kZstdTransform || descriptor.starts_with(std::string(kZstdTransform) + ".");
@@ -46,6 +51,7 @@ class ExtentSurvey {
   Result<void> Run() {
     CollectWork();
     if (only_objects_ && !IsLittleWork()) return {};
+    DCPCTL_TRY(CheckSums());
     DCPCTL_TRY(ParallelFor(work_.size(), options_.jobs, options_.stop, [this](uint64_t i) { return Look(i); }));
     std::sort(damage_.begin(), damage_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [index, finding] : damage_) catalog_.findings.push_back(std::move(finding));
@@ -65,6 +71,31 @@ class ExtentSurvey {
       if (bytes > kMaxLookedAtBytes) return false;
     }
     return work_.size() <= kMaxLookedAt;
+  }
+
+  [[nodiscard]] uint32_t FileOf(const Work& work) const {
+    return work.entry.is_tensor ? catalog_.chunks[work.chunk].file : catalog_.objects[work.entry.index].file;
+  }
+  [[nodiscard]] uint64_t LengthOf(const Work& work) const {
+    return work.entry.is_tensor ? catalog_.chunks[work.chunk].length : catalog_.objects[work.entry.index].length;
+  }
+
+  // That the records of each file are not so much more than the file.
+  [[nodiscard]] Result<void> CheckSums() const {
+    std::vector<uint64_t> sums(catalog_.files.size());
+    for (const Work& work : work_) {
+      const uint32_t file = FileOf(work);
+      const uint64_t bytes = catalog_.files[file].bytes;
+      const uint64_t most =
+          CheckedAdd(CheckedMul(bytes, kMostTimes).value_or(UINT64_MAX), kMostOfASmallFile).value_or(UINT64_MAX);
+      sums[file] = CheckedAdd(sums[file], LengthOf(work)).value_or(UINT64_MAX);
+      if (sums[file] > most) {
+        return Fail(Place{.file = PathOf(catalog_, file)}, ErrorKind::kLimit,
+                    "the records of this file, which lie over each other, have more than " + std::to_string(most) +
+                        " bytes, and it has " + std::to_string(bytes));
+      }
+    }
+    return {};
   }
 
   // Records that are known to be damaged are left alone. Empty boxes need no bytes, and are opened for hooks alone.
@@ -111,8 +142,7 @@ class ExtentSurvey {
       error = std::move(error).In(
           "chunk " + ToString(catalog_.BoxOf(catalog_.tensors[work.entry.index], catalog_.chunks[work.chunk])));
     }
-    const uint32_t file =
-        work.entry.is_tensor ? catalog_.chunks[work.chunk].file : catalog_.objects[work.entry.index].file;
+    const uint32_t file = FileOf(work);
     const std::lock_guard lock(mutex_);
     damage_.emplace_back(index, Finding{.id = id,
                                         .severity = Severity::kError,
