@@ -11,6 +11,7 @@ Limits SmallLimits() {
   limits.pickle_bytes = uint64_t{1} << 20;
   limits.zip_directory_bytes = uint64_t{64} << 10;
   limits.entries = 10'000;
+  limits.name_bytes = 1000;  // keys may stand for much more than the input has
   limits.object_bytes = uint64_t{1} << 20;
   limits.ranks = 1000;
   limits.boxes = 10'000;
