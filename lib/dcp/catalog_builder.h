@@ -47,6 +47,7 @@ class CatalogBuilder {
     uint32_t tensor;
     uint64_t dims;  // offsets and sizes in the pool
   };
+  static constexpr uint64_t kObjectRank = UINT64_MAX;
   struct Record {
     uint32_t entry;
     uint32_t file;
