@@ -233,7 +233,8 @@ std::string Print(Value value, const PrintOptions& options = {});
 // What Python's type(x).__name__ would be: "int", "OrderedDict", ...; for unknown classes the class's name.
 std::string TypeName(Value value);
 
-// Bytes written as `_codecs.encode(text, "latin1")`, the way protocol 2 spells them; or a kBytes node's own.
+// Bytes written as `_codecs.encode(text, "latin1")`, the way protocol 2 spells them; or a kBytes node's own. The first
+// `max_bytes` of them: no more is looked at.
 std::optional<std::string> AsBytes(Value value, size_t max_bytes = SIZE_MAX);
 
 }  // namespace dcpctl::pickle

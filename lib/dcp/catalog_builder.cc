@@ -24,7 +24,7 @@ constexpr size_t kWorthAThread = 10'000;
 // Room that is made ahead of need; what a pickle claims beyond it is made as it comes.
 constexpr size_t kMostReserved = size_t{16} << 20;
 constexpr size_t kMostOfAKey = 60;  // in a message
-// A chunk takes some 270 bytes of a pickle, its record likewise.
+// A chunk and its record take some 270 bytes of a pickle; each may become a finding, which takes about a KiB.
 constexpr uint64_t kRoomPerByte = 64;
 constexpr uint64_t kPerThing = 1024;
 

@@ -235,7 +235,7 @@ TEST(CatalogBuilder, LimitsEntries) {
   EXPECT_EQ(FailureOf(sample, {.entries = 1}).kind(), ErrorKind::kLimit);
 }
 
-// A hundred chunks, 10^5 times; and a path of as many long names.
+// A hundred chunks, 10^5 times; and a path of a thousand names of a megabyte, which are one.
 TEST(CatalogBuilder, LimitsWhatEntriesShare) {
   SampleMetadata chunks;
   std::vector<std::pair<Ints, Ints>> boxes;
