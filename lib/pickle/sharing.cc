@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "pickle/python_types.h"
+
 namespace dcpctl::pickle {
 namespace {
 
@@ -59,10 +61,7 @@ class Search {
       case Kind::kDict: return PushAll(arena_.ChildrenOf(ref));
       case Kind::kObject: return PushObject(ref);
       case Kind::kPersistentId: Open(ref); return Push(arena_.PersistentIdOf(ref));
-      case Kind::kGlobal:
-        if (protocol_ < 4) return;  // its names are part of the opcode
-        Push(arena_.NameOf(ref));
-        return Push(arena_.ModuleOf(ref));
+      case Kind::kGlobal: return PushGlobal(ref);
       default: return;
     }
   }
@@ -87,6 +86,16 @@ class Search {
     if (const std::optional<Ref> kwargs = arena_.KwargsOf(ref)) Push(*kwargs);
     Push(arena_.ArgsOf(ref));
     Push(arena_.CallableOf(ref));
+  }
+
+  // The writer uses no node for a name that it spells otherwise, and none at all before protocol 4, where names are
+  // part of the opcode.
+  void PushGlobal(Ref ref) {
+    if (protocol_ < 4) return;
+    const GlobalName name = {arena_.TextOf(arena_.ModuleOf(ref)), arena_.TextOf(arena_.NameOf(ref))};
+    const GlobalName written = NewSpelling(name);
+    if (written.name == name.name) Push(arena_.NameOf(ref));
+    if (written.module == name.module) Push(arena_.ModuleOf(ref));
   }
 
   void Use(Helper helper, size_t times = 1) { uses_[static_cast<size_t>(helper)] += static_cast<uint32_t>(times); }

@@ -280,6 +280,15 @@ TEST(PickleWriter, EqualGraphsGiveEqualBytes) {
   EXPECT_EQ(MustWrite(document.Tuple({list, dict, list, dict}), 2), bytes);
 }
 
+// A text that is also the module of a global, which protocol 4 spells otherwise: the text is there once.
+TEST(PickleWriter, SharesNoTextThatIsSpelledOtherwise) {
+  const std::string bytes = MustWrite(MustRead("(V__builtin__\n2Vx\n\x93Vx\nt."sv).root(), 4);
+  EXPECT_EQ(bytes,
+            "\x80\x04\x8c\x0b__builtin__\x8c\x08"
+            "builtins\x8c\x01x\x93\x8c\x01x\x87."sv);
+  EXPECT_EQ(MustWrite(MustRead(bytes).root(), 4), bytes);
+}
+
 // The opcodes of a pickle that has no others than PyTorch's weights-only loader knows; empty otherwise.
 std::string WeightsOnlyOpcodes(std::string_view bytes) {
   std::string opcodes;
