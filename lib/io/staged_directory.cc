@@ -23,20 +23,18 @@ std::filesystem::path WithoutSlash(std::filesystem::path target) {
 
 }  // namespace
 
-void RemoveTree(FileSystem& files, const std::filesystem::path& directory) {
-  if (files.RemoveFile(directory)) return;  // a link
-  const auto listing = files.ListDirectory(directory, {.recursive = true});
-  if (listing) {
-    // Names are sorted: ".metadata" comes before the files it tells of, so that what is left of a checkpoint when
-    // this is cut off is none any more, or all of it; and what is in a folder comes after it.
-    for (const DirectoryEntry& entry : *listing) {
-      if (entry.type != FileType::kDirectory && !files.RemoveFile(directory / entry.name)) return;
-    }
-    for (auto entry = listing->rbegin(); entry != listing->rend(); ++entry) {
-      if (entry->type == FileType::kDirectory) (void)files.RemoveDirectory(directory / entry->name).has_value();
-    }
+Result<void> RemoveTree(FileSystem& files, const std::filesystem::path& directory) {
+  if (files.RemoveFile(directory)) return {};  // a link
+  DCPCTL_ASSIGN(const auto listing, files.ListDirectory(directory, {.recursive = true}));
+  // Names are sorted: ".metadata" comes before the files it tells of, so that what is left of a checkpoint when this is
+  // cut off is none any more, or all of it; and what is in a folder comes after it.
+  for (const DirectoryEntry& entry : listing) {
+    if (entry.type != FileType::kDirectory) DCPCTL_TRY(files.RemoveFile(directory / entry.name));
   }
-  (void)files.RemoveDirectory(directory).has_value();
+  for (auto entry = listing.rbegin(); entry != listing.rend(); ++entry) {
+    if (entry->type == FileType::kDirectory) DCPCTL_TRY(files.RemoveDirectory(directory / entry->name));
+  }
+  return files.RemoveDirectory(directory);
 }
 
 Result<StagedDirectory> StagedDirectory::Make(FileSystem& files, const std::filesystem::path& target) {
@@ -63,7 +61,7 @@ StagedDirectory::StagedDirectory(StagedDirectory&& other) noexcept
       staged_(std::exchange(other.staged_, false)) {}
 
 StagedDirectory::~StagedDirectory() {
-  if (staged_) RemoveTree(*files_, path_);
+  if (staged_) (void)RemoveTree(*files_, path_).has_value();
 }
 
 Result<void> StagedDirectory::Replace() {
@@ -80,20 +78,24 @@ Result<void> StagedDirectory::Replace() {
   return {};
 }
 
-Result<void> StagedDirectory::Commit(bool replace) {
+Result<std::optional<Leftover>> StagedDirectory::Commit(bool replace) {
   DCPCTL_TRY(files_->SyncDirectory(path_));
   // Of what exists, this takes the place of an empty directory alone; the other says why nothing else will do.
   auto published = files_->Rename(path_, target_, true);
   if (!published) published = files_->Rename(path_, target_, false);
   const bool replaces = !published && replace && published.error().kind() == ErrorKind::kExists;
   if (replaces) published = Replace();
-  if (!published) return published;
+  if (!published) return Fail(std::move(published).error());
   staged_ = false;
   auto synced = files_->SyncDirectory(ParentOf(target_));
-  if (!replaces) return synced;
+  if (!replaces) {
+    DCPCTL_TRY(std::move(synced));
+    return std::nullopt;
+  }
   if (!synced) return Fail(std::move(synced).error().In("what it replaced is now " + Quote(path_.string())));
-  RemoveTree(*files_, path_);
-  return {};
+  auto removed = RemoveTree(*files_, path_);
+  if (removed) return std::nullopt;
+  return Leftover{.path = path_, .why = std::move(removed).error()};
 }
 
 }  // namespace dcpctl::io

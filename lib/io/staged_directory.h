@@ -10,6 +10,12 @@
 
 namespace dcpctl::io {
 
+// What was replaced and could not be removed.
+struct Leftover {
+  std::filesystem::path path;  // where it is now
+  Error why;
+};
+
 // One thread. The destructor removes what was staged and not committed. The file system must outlive it.
 class StagedDirectory {
  public:
@@ -29,8 +35,8 @@ class StagedDirectory {
   // `replace` so is a full one, which changes names with this one and is then removed; where the file system cannot
   // do that at once, there is neither under the name for a moment. Without, it is kExists and stays. When only the
   // sync of the parent fails, both are there, and the error says where the old one is: nobody knows which of the two
-  // has the name on the disk.
-  Result<void> Commit(bool replace);
+  // has the name on the disk. What it replaced and cannot be removed is no failure, and is the result.
+  Result<std::optional<Leftover>> Commit(bool replace);
 
  private:
   // Puts it where a full directory is; path_ is then where that one went.
@@ -44,8 +50,8 @@ class StagedDirectory {
   bool staged_ = true;
 };
 
-// Removes a directory and what is in it; symbolic links are removed, not followed. Best effort: it goes on until there
-// is a file that cannot be removed. What is left then has no metadata of files that are gone.
-void RemoveTree(FileSystem& files, const std::filesystem::path& directory);
+// Removes a directory and what is in it; symbolic links are removed, not followed. It goes on until there is something
+// that cannot be removed. What is left then has no metadata of files that are gone.
+Result<void> RemoveTree(FileSystem& files, const std::filesystem::path& directory);
 
 }  // namespace dcpctl::io

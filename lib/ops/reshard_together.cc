@@ -44,14 +44,15 @@ class Together {
   Result<ConvertReport> Run() {
     auto mine = Work();
     // After a signal there may be no time to wait for the others first.
-    if (!mine && staged_ && user_stop_.stop_requested()) io::RemoveTree(files_, staged_->path());
+    if (!mine && staged_ && user_stop_.stop_requested()) (void)io::RemoveTree(files_, staged_->path()).has_value();
     auto done = crew_.Conclude(std::move(mine));
     // By now all have stopped, and nobody can publish any more: the leader has said that it does not, or lacks the word
     // of this process.
-    if (!done && !staging_.empty() && (crew_.has_verdict() || !ready_)) io::RemoveTree(files_, staging_);
+    if (!done && !staging_.empty() && (crew_.has_verdict() || !ready_))
+      (void)io::RemoveTree(files_, staging_).has_value();
     // The leader publishes last, and did not.
     if (!done && crew_.has_verdict() && published_ && !crew_.leads() && !options_.run.force)
-      io::RemoveTree(files_, target_);
+      (void)io::RemoveTree(files_, target_).has_value();
     if (!done) return Fail(std::move(done).error());
     return std::move(planned_.report);
   }
@@ -227,19 +228,39 @@ class Together {
   // The leader last: without its metadata, what others have published is no checkpoint yet.
   Result<void> Publish() {
     if (options_.run.exchange) {
-      if (!crew_.leads()) DCPCTL_TRY(PublishHere());
-      DCPCTL_TRY(crew_.Gather({}));
+      Findings mine;
+      if (!crew_.leads()) DCPCTL_TRY(PublishHere(mine));
+      DCPCTL_TRY(ShowLeftovers(mine));
     }
     // From here on no other process may fail: what is published stays.
-    return crew_.leads() ? PublishHere() : Result<void>();
+    return crew_.leads() ? PublishHere(planned_.report.plan.findings) : Result<void>();
   }
 
-  Result<void> PublishHere() {
+  Result<void> PublishHere(Findings& findings) {
     if (!staged_) return {};
-    DCPCTL_TRY(BeforeCommit(options_.run));
     DCPCTL_TRY(SyncFolders(files_, planned_.plan, staging_));
-    DCPCTL_TRY(staged_->Commit(options_.run.force));
+    DCPCTL_TRY(ops::Publish(*staged_, options_.run, findings));
     published_ = true;
+    return {};
+  }
+
+  // What others could not remove from their disks comes into the leader's report.
+  Result<void> ShowLeftovers(const Findings& mine) {
+    ByteWriter out;
+    out.U64(mine.size());
+    for (const Finding& finding : mine) {
+      WriteText(out, finding.file);
+      WriteText(out, finding.message);
+    }
+    DCPCTL_ASSIGN(const auto all, crew_.Gather(out.bytes()));
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+      ByteCursor in = ReadMessage(all[rank]);
+      for (uint64_t left = in.U64("findings"); left > 0 && !in.failed(); --left) {
+        std::string file(ReadText(in));
+        std::string message = std::string(ReadText(in)) + " (disk of process " + std::to_string(rank) + ")";
+        planned_.report.plan.findings.push_back(ReplacedLeft(std::move(file), std::move(message)));
+      }
+    }
     return {};
   }
 

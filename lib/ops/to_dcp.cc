@@ -230,7 +230,8 @@ Result<DcpPlan> PlanEntries(NamedSource named, std::optional<ResolvedLayout> lay
 Result<ConvertReport> WriteCompressed(io::FileSystem& files, DcpPlan planned, const std::filesystem::path& target,
                                       const RunOptions& options, std::chrono::steady_clock::time_point start) {
   DCPCTL_ASSIGN(CompressedOutcome outcome,
-                WriteCompressedDirectory(files, planned.plan, target, options, *planned.compression));
+                WriteCompressedDirectory(files, planned.plan, target, options, *planned.compression,
+                                         planned.report.plan.findings));
   RecordFiles(std::move(outcome.files), planned.report.plan);
   DCPCTL_TRY(WriteAndRecord(outcome.run, start, planned.report));
   return std::move(planned.report);
@@ -273,7 +274,7 @@ Result<ConvertReport> ToDcp(io::FileSystem& files, const std::filesystem::path& 
   const Plan& plan = planned.plan;
   DCPCTL_TRY(WriteAndRecord(options.data == DataPolicy::kNone
                                 ? WriteOutput(files, plan, target, planned.kind, options.run)
-                                : WriteDirectory(files, plan, target, options.run),
+                                : WriteDirectory(files, plan, target, options.run, planned.report.plan.findings),
                             start, planned.report));
   return std::move(planned.report);
 }

@@ -1,8 +1,10 @@
 #include "ops/write.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/parallel.h"
 #include "base/quote.h"
@@ -11,7 +13,6 @@
 #include "engine/directory_target.h"
 #include "engine/file_copier.h"
 #include "engine/target.h"
-#include "io/staged_directory.h"
 #include "ops/cast.h"
 #include "ops/selected_source.h"
 #include "plan/schedule.h"
@@ -78,6 +79,12 @@ Result<void> CheckUnread(io::FileSystem& files, const Plan& plan) {
   return {};
 }
 
+Result<void> BeforeCommit(const RunOptions& options) {
+  if (options.stop.stop_requested()) return Fail(ErrorKind::kCancelled, "stopped before the end");
+  Announce(options, "commit");
+  return {};
+}
+
 // Folders in the names of outputs, from the outermost to the innermost.
 std::set<std::filesystem::path> FoldersIn(const Plan& plan) {
   std::set<std::filesystem::path> folders;
@@ -119,9 +126,21 @@ Result<void> SyncFolders(io::FileSystem& files, const Plan& plan, const std::fil
   return {};
 }
 
-Result<void> BeforeCommit(const RunOptions& options) {
-  if (options.stop.stop_requested()) return Fail(ErrorKind::kCancelled, "stopped before the end");
-  Announce(options, "commit");
+Finding ReplacedLeft(std::string path, std::string message) {
+  return {.id = "convert.replaced-left",
+          .severity = Severity::kWarning,
+          .file = std::move(path),
+          .message = std::move(message),
+          .advice = "remove it by hand, nothing needs it any more"};
+}
+
+Result<void> Publish(io::StagedDirectory& staged, const RunOptions& options, Findings& findings) {
+  DCPCTL_TRY(BeforeCommit(options));
+  DCPCTL_ASSIGN(const std::optional<io::Leftover> leftover, staged.Commit(options.force));
+  if (leftover) {
+    findings.push_back(ReplacedLeft(std::filesystem::absolute(leftover->path).lexically_normal().string(),
+                                    "was replaced, and is still there: " + leftover->why.Text()));
+  }
   return {};
 }
 
@@ -176,14 +195,13 @@ Result<engine::RunOutcome> WriteOutput(io::FileSystem& files, const Plan& plan, 
 }
 
 Result<engine::RunOutcome> WriteDirectory(io::FileSystem& files, const Plan& plan, const std::filesystem::path& target,
-                                          const RunOptions& options) {
+                                          const RunOptions& options, Findings& findings) {
   DCPCTL_TRY(check::CheckSpace(files, target, BytesOf(plan)));
   DCPCTL_ASSIGN(io::StagedDirectory staged, io::StagedDirectory::Make(files, target));
   DCPCTL_TRY(MakeFolders(files, plan, staged.path()));
   DCPCTL_ASSIGN(const engine::RunOutcome outcome, FillDirectory(files, plan, staged.path(), FolderOf(target), options));
-  DCPCTL_TRY(BeforeCommit(options));
   DCPCTL_TRY(SyncFolders(files, plan, staged.path()));
-  DCPCTL_TRY(staged.Commit(options.force));
+  DCPCTL_TRY(Publish(staged, options, findings));
   return outcome;
 }
 

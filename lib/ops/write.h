@@ -6,13 +6,16 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "check/preflight.h"
 #include "dcpctl/convert.h"
+#include "dcpctl/finding.h"
 #include "dcpctl/plan.h"
 #include "engine/runner.h"
 #include "engine/target.h"
 #include "io/file_system.h"
+#include "io/staged_directory.h"
 #include "plugin/device.h"
 
 namespace dcpctl::ops {
@@ -29,9 +32,10 @@ Result<std::unique_ptr<plugin::Device>> OpenDevice(const RunOptions& options);
 Result<engine::RunOutcome> WriteOutput(io::FileSystem& files, const Plan& plan, const std::filesystem::path& target,
                                        check::TargetKind kind, const RunOptions& options);
 
-// Writes the outputs of `plan`, named relative to it, to the new directory `target`.
+// Writes the outputs of `plan`, named relative to it, to the new directory `target`. `findings` gets what is left of
+// one that was there before.
 Result<engine::RunOutcome> WriteDirectory(io::FileSystem& files, const Plan& plan, const std::filesystem::path& target,
-                                          const RunOptions& options);
+                                          const RunOptions& options, Findings& findings);
 
 // The steps of that, for who takes them together with others. Bytes that the outputs take.
 uint64_t BytesOf(const Plan& plan);
@@ -46,10 +50,12 @@ Result<engine::RunOutcome> FillDirectory(
     io::FileSystem& files, const Plan& plan, const std::filesystem::path& directory,
     const std::filesystem::path& scratch, const RunOptions& options,
     const std::function<Result<void>()>& others_are_done = [] { return Result<void>(); });
-// The last moment to turn back: kCancelled.
-Result<void> BeforeCommit(const RunOptions& options);
+// That what was replaced is now at `path`, and what happened to it.
+Finding ReplacedLeft(std::string path, std::string message);
 // Syncs those folders.
 Result<void> SyncFolders(io::FileSystem& files, const Plan& plan, const std::filesystem::path& directory);
+// The last moment to turn back (kCancelled); then the directory gets its name.
+Result<void> Publish(io::StagedDirectory& staged, const RunOptions& options, Findings& findings);
 // The folder that holds `target`.
 std::filesystem::path FolderOf(const std::filesystem::path& target);
 

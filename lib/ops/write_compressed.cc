@@ -55,14 +55,13 @@ std::vector<PlanOutput> FilesOf(const Plan& plan, std::span<const OutputExtent> 
 
 Result<CompressedOutcome> WriteCompressedDirectory(io::FileSystem& files, const Plan& plan,
                                                    const std::filesystem::path& target, const RunOptions& options,
-                                                   const Compression& compression) {
+                                                   const Compression& compression, Findings& findings) {
   DCPCTL_ASSIGN(io::StagedDirectory staged, io::StagedDirectory::Make(files, target));
   DCPCTL_ASSIGN(const CompressedRun filled,
                 FillCompressed(files, plan, staged.path(), FolderOf(target), options, compression.level));
-  DCPCTL_TRY(BeforeCommit(options));
   DCPCTL_ASSIGN(const std::string metadata, compression.metadata(filled.extents));
   DCPCTL_TRY(WriteMetadata(files, staged.path(), metadata));
-  DCPCTL_TRY(staged.Commit(options.force));
+  DCPCTL_TRY(Publish(staged, options, findings));
   return CompressedOutcome{.run = filled.run, .files = FilesOf(plan, filled.extents, metadata.size())};
 }
 

@@ -34,7 +34,7 @@ struct CompressedOutcome {
 // Writes the outputs of `plan`, named relative to it, to the new directory `target`.
 Result<CompressedOutcome> WriteCompressedDirectory(io::FileSystem& files, const Plan& plan,
                                                    const std::filesystem::path& target, const RunOptions& options,
-                                                   const Compression& compression);
+                                                   const Compression& compression, Findings& findings);
 
 struct CompressedRun {
   engine::RunOutcome run;

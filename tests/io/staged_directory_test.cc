@@ -156,6 +156,22 @@ TEST_F(StagedDirectoryTest, ReplacesAFullDirectoryWhereNamesCannotBeExchanged) {
   }
 }
 
+// Nothing is lost by it, but there is something that nobody would look for.
+TEST_F(StagedDirectoryTest, SaysWhereWhatItReplacedIsLeft) {
+  PutOld();
+  test::FaultyCalls calls;
+  files_ = NewPosixFileSystem(&calls);
+  StagedDirectory staged = Stage();
+  calls.FailCall("UnlinkAt", EIO, calls.Count("UnlinkAt") + 2);  // after the one that finds a directory
+  const std::optional<Leftover> leftover = Value(staged.Commit(true));
+  ASSERT_TRUE(leftover);
+  EXPECT_EQ(leftover->path, staged.path());
+  EXPECT_EQ(leftover->why.kind(), ErrorKind::kIo);
+  EXPECT_EQ(folder_.Contents("ckpt/data"), "new");
+  EXPECT_TRUE(fs::exists(leftover->path / "other/deep/file"));
+  files_ = NewPosixFileSystem();
+}
+
 // The link goes, what it leads to stays.
 TEST_F(StagedDirectoryTest, ReplacesALinkAndNotWhatItLeadsTo) {
   folder_.Put("real/data", "old");
@@ -182,10 +198,10 @@ TEST_F(StagedDirectoryTest, RemovesATreeWithoutFollowingLinks) {
   folder_.Put("kept/file", "kept");
   folder_.Put("tree/a/b/c", "c");
   fs::create_directory_symlink("../kept", folder_ / "tree/link");
-  RemoveTree(*files_, folder_ / "tree");
+  Value(RemoveTree(*files_, folder_ / "tree"));
   EXPECT_EQ(folder_.Names(), Names{"kept"});
   EXPECT_EQ(folder_.Contents("kept/file"), "kept");
-  RemoveTree(*files_, folder_ / "nothing");
+  EXPECT_EQ(ErrorOf(RemoveTree(*files_, folder_ / "nothing")).kind(), ErrorKind::kNotFound);
 }
 
 TEST(RemoveTree, LeavesNoMetadataWithoutItsFiles) {
@@ -195,7 +211,7 @@ TEST(RemoveTree, LeavesNoMetadataWithoutItsFiles) {
       test::MemoryFileSystem files;
       for (const std::string& name : all) files.Put("/ckpt/" + name, "x");
       files.SetFaults(dies ? test::MemoryFaults{.stop_call = call} : test::MemoryFaults{.fail_call = call});
-      RemoveTree(files, "/ckpt");
+      (void)RemoveTree(files, "/ckpt").has_value();
       SCOPED_TRACE((dies ? "dies at " : "fails at ") + std::to_string(call));
       const auto left = files.Paths();
       EXPECT_TRUE(left.size() == all.size() || !files.Contents("/ckpt/.metadata")) << left.size();
@@ -215,14 +231,14 @@ test::MemoryFaults WithExchange(test::MemoryFaults faults, Before before) {
 // In memory, where each call can fail.
 class StagedDirectoryFaults : public testing::TestWithParam<Before> {
  protected:
-  static Result<void> Run(test::MemoryFileSystem& files) {
+  static Result<std::optional<Leftover>> Run(test::MemoryFileSystem& files) {
     auto staged = StagedDirectory::Make(files, "/out/ckpt");
     if (!staged) return Fail(std::move(staged).error());
     for (const char* name : {"data", ".metadata"}) {
       auto file = files.CreateTemp(staged->path() / name);
       if (!file) return Fail(std::move(file).error());
-      if (auto written = (*file)->WriteAt(0, test::BytesOf("new")); !written) return written;
-      if (auto committed = (*file)->Commit(false); !committed) return committed;
+      if (auto written = (*file)->WriteAt(0, test::BytesOf("new")); !written) return Fail(std::move(written).error());
+      if (auto committed = (*file)->Commit(false); !committed) return Fail(std::move(committed).error());
     }
     return staged->Commit(IsFull());
   }
@@ -268,7 +284,9 @@ TEST_P(StagedDirectoryFaults, LeaveTheOldOrTheNew) {
     EXPECT_TRUE(IsNew(*files) || (!result && IsOld(*files)));
     const auto left = Value(files->ListDirectory("/out", {}));
     const bool keeps_both = IsFull() && failed == "sync directory /out";
-    if (!result) {
+    if (result) {
+      EXPECT_EQ(left.size(), result->has_value() ? 2U : 1U) << "what is left is told of";
+    } else {
       EXPECT_LE(left.size(), keeps_both ? 2U : 1U);
     }
   }

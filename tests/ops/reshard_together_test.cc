@@ -26,6 +26,7 @@ using test::MemoryNetwork;
 using test::Value;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 constexpr ranks::CrewTiming kTiming{
     .courier = {.beat = 50ms, .silence = 5'000ms, .close = 2'000ms}, .grace = 2'000ms, .signal_grace = 500ms};
@@ -208,6 +209,42 @@ TEST_F(TogetherTest, ExchangesFilesBetweenDisks) {
       EXPECT_TRUE(own[0]->Contents("/out/new/.metadata"));
     }
   }
+}
+
+// With an old checkpoint in the way, one file of which cannot be removed.
+class StuckDisk : public MemoryFileSystem {
+ public:
+  explicit StuckDisk(const std::string& old) {
+    Put("/out/new/.metadata", old);
+    Put("/out/new/__9_0.distcp", old);
+  }
+  Result<void> RemoveFile(const std::filesystem::path& path) override {
+    if (path.filename() == "__9_0.distcp") return Fail(ErrorKind::kIo, "cannot remove: stuck");
+    return MemoryFileSystem::RemoveFile(path);
+  }
+};
+
+TEST_F(TogetherTest, TellsWhatItReplacedAndCannotRemoveOnAnyDisk) {
+  options_.run.exchange = true;
+  options_.run.force = true;
+  std::vector<std::unique_ptr<StuckDisk>> disks;
+  std::map<unsigned, MemoryFileSystem*> own;
+  for (unsigned rank = 0; rank < 3; ++rank) {
+    disks.push_back(std::make_unique<StuckDisk>(source_[".metadata"]));
+    own[rank] = disks.back().get();
+  }
+  for (const auto& [name, bytes] : source_) own[0]->Put("/ckpt/" + name, bytes);
+  const auto ends = Reshard(3, own);
+  for (const auto& end : ends) ASSERT_TRUE(end) << end.error().ToString();
+  std::vector<std::string> messages;
+  for (const Finding& finding : ends[0]->plan.findings) {
+    EXPECT_EQ(finding.id, "convert.replaced-left");
+    EXPECT_EQ(finding.severity, Severity::kWarning);
+    messages.push_back(finding.message);
+    for (const auto& disk : disks) EXPECT_TRUE(disk->Contents(finding.file + "/__9_0.distcp")) << finding.file;
+  }
+  const std::string said = "was replaced, and is still there: cannot remove: stuck";
+  EXPECT_THAT(messages, UnorderedElementsAre(said, said + " (disk of process 1)", said + " (disk of process 2)"));
 }
 
 TEST_F(TogetherTest, PublishesOnNoDiskWhenOneHasTheTargetAlready) {

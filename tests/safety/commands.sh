@@ -62,9 +62,10 @@ select_command() {
   about="$command${force:+ $force}"
 }
 
+quiet=-q # or nothing, to see warnings
 # start PREFIX...: runs it, under other programs. One thread, so that its calls come in one order.
 # shellcheck disable=SC2086  # lists of words
-start() { "$@" $words -q -j 1 --memory 4MiB $force; }
+start() { "$@" $words $quiet -j 1 --memory 4MiB $force; }
 
 prepare() { # an empty folder, or one with something to replace
   rm -rf out
@@ -77,7 +78,7 @@ prepare() { # an empty folder, or one with something to replace
 make_good() {
   select_command "$1" no
   prepare
-  start "$program"
+  start "$program" > said
   mkdir -p good
   mv out/new "good/$1"
 }

@@ -9,7 +9,7 @@ can_trace() { strace -o /dev/null true 2> /dev/null; }
 
 # record CALL...: runs the command and notes its calls of these kinds
 record() {
-  start strace -f -q -o calls -e trace="$(echo "$*" | tr ' ' ,)" "$program"
+  start strace -f -q -o calls -e trace="$(echo "$*" | tr ' ' ,)" "$program" > said
 }
 
 # points CALL: numbers of those that were noted, as strace counts them, by thread. Of files that are opened only

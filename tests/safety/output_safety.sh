@@ -21,6 +21,8 @@ suite=safety
 . "$here/commands.sh"
 # shellcheck source=tests/safety/inject.sh
 . "$here/inject.sh"
+# shellcheck disable=SC2034  # for `start`
+quiet=
 show_files() { find out -ls; }
 
 # Calls with which something comes to be under its final name. The program may use any of each kind.
@@ -57,14 +59,9 @@ ended_well() {
   esac
 }
 
-# What was replaced may be left: when it cannot be removed, and when nobody knows whether it really was replaced.
-left_for_a_reason() { # left_for_a_reason CALL
-  case $1 in
-    unlinkat) [ "$status" -eq 0 ] ;;
-    fsync) grep -q 'what it replaced is now' err ;;
-    *) false ;;
-  esac
-}
+# What was replaced may be left: when it cannot be removed, and when nobody knows whether it really was replaced. Both
+# are said.
+left_for_a_reason() { grep -qE 'was replaced, and is still there: |what it replaced is now ' err; }
 
 faulted() { # faulted CALL NUMBER FAULT
   inject "$1" "error=$3:when=$2"
@@ -73,11 +70,12 @@ faulted() { # faulted CALL NUMBER FAULT
   faults=$((faults + 1))
   check "$about: $3 from $1 $2, status $status" ended_well
   check "$about: $3 from $1 $2 leaves no half checkpoint" no_half_checkpoint
-  if ! left_for_a_reason "$1"; then check "$about: $3 from $1 $2 leaves nothing temporary" nothing_left; fi
+  if ! left_for_a_reason; then check "$about: $3 from $1 $2 leaves nothing temporary" nothing_left; fi
   case $1:$3 in
     pwrite64:EINTR | pread64:EINTR) check "$about: $3 from $1 $2 is tried again" [ $status -eq 0 ] ;;
     openat2:EIO) ;; # repair can do without the data files of the other checkpoint
-    fsync:EIO | fsync:ENOSPC | fsync:EDQUOT | pwrite64:* | mkdir:* | linkat:E[ID]* | pread64:EIO | getdents64:EIO)
+    getdents64:EIO) check "$about: $3 from $1 $2 is said" grep -qE 'error: |warning: .*was replaced, and' err ;;
+    fsync:EIO | fsync:ENOSPC | fsync:EDQUOT | pwrite64:* | mkdir:* | linkat:E[ID]* | pread64:EIO)
       check "$about: $3 from $1 $2 is an error" [ $status -ne 0 ]
       ;;
   esac

@@ -15,7 +15,7 @@
 
 namespace dcpctl::test {
 
-class MemoryFileSystem final : public io::FileSystem {
+class MemoryFileSystem : public io::FileSystem {
  public:
   MemoryFileSystem();
 
