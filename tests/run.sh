@@ -331,6 +331,7 @@ fi
 if [ "$CI" = true ] || [ "$long" = yes ]; then
   # shellcheck disable=SC2086  # one word each
   install_packages $SANITIZER_PACKAGES
+  unset DCPCTL_LONG # all that would take hours with sanitizers
   test_preset asan all
   run_fuzzers
   test_preset tsan dcpctl_thread_tests -L threads
