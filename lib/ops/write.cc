@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/parallel.h"
@@ -138,7 +139,9 @@ Result<void> Publish(io::StagedDirectory& staged, const RunOptions& options, Fin
   DCPCTL_TRY(BeforeCommit(options));
   DCPCTL_ASSIGN(const std::optional<io::Leftover> leftover, staged.Commit(options.force));
   if (leftover) {
-    findings.push_back(ReplacedLeft(std::filesystem::absolute(leftover->path).lexically_normal().string(),
+    std::error_code has_no_working_directory;
+    const auto path = std::filesystem::absolute(leftover->path, has_no_working_directory);
+    findings.push_back(ReplacedLeft((has_no_working_directory ? leftover->path : path.lexically_normal()).string(),
                                     "was replaced, and is still there: " + leftover->why.Text()));
   }
   return {};
