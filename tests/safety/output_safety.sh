@@ -62,6 +62,7 @@ ended_well() {
 # What was replaced may be left: when it cannot be removed, and when nobody knows whether it really was replaced. Both
 # are said.
 left_for_a_reason() { grep -qE 'was replaced, and is still there: |what it replaced is now ' err; }
+failed_or_left() { [ "$status" -ne 0 ] || left_for_a_reason; }
 
 faulted() { # faulted CALL NUMBER FAULT
   inject "$1" "error=$3:when=$2"
@@ -74,7 +75,7 @@ faulted() { # faulted CALL NUMBER FAULT
   case $1:$3 in
     pwrite64:EINTR | pread64:EINTR) check "$about: $3 from $1 $2 is tried again" [ $status -eq 0 ] ;;
     openat2:EIO) ;; # repair can do without the data files of the other checkpoint
-    getdents64:EIO) check "$about: $3 from $1 $2 is said" grep -qE 'error: |warning: .*was replaced, and' err ;;
+    getdents64:EIO) check "$about: $3 from $1 $2 is said" failed_or_left ;;
     fsync:EIO | fsync:ENOSPC | fsync:EDQUOT | pwrite64:* | mkdir:* | linkat:E[ID]* | pread64:EIO)
       check "$about: $3 from $1 $2 is an error" [ $status -ne 0 ]
       ;;
