@@ -16,9 +16,11 @@ using Json = nlohmann::ordered_json;
 
 // What is read here is flat; and documents are copied, printed and freed level by level.
 constexpr size_t kMaxDepth = 16;
+// Members of one object. A document keeps them in their order, and goes through all for each one that it adds.
+constexpr size_t kMaxMembers = 100;
 
-// Looks for what a document tree does not show any more: the place of a syntax error, members that are there
-// twice, and nesting without end. Stops at the first.
+// Looks for what a document tree does not show any more, or had better not be made of: the place of a syntax error,
+// members that are there twice or without end, and nesting without end. Stops at the first.
 class Screener final : public nlohmann::json_sax<Json> {
  public:
   Screener(std::string file, std::string expected) : file_(std::move(file)), expected_(std::move(expected)) {}
@@ -35,9 +37,14 @@ class Screener final : public nlohmann::json_sax<Json> {
   bool end_object() override { return Leave(); }
   bool end_array() override { return Leave(); }
   bool key(string_t& name) override {
-    if (members_.back().insert(name).second) return true;
-    error_ = Error(ErrorKind::kCorrupt, "member " + Quote(name) + " is there twice, expected once");
-    return false;
+    std::set<std::string>& members = members_.back();
+    if (!members.insert(name).second) {
+      error_ = Error(ErrorKind::kCorrupt, "member " + Quote(name) + " is there twice, expected once");
+    } else if (members.size() > kMaxMembers) {
+      error_ = Error(ErrorKind::kCorrupt, "JSON with an object of more than " + std::to_string(kMaxMembers) +
+                                              " members, expected " + expected_);
+    }
+    return !error_;
   }
   bool parse_error(size_t position, const std::string& last, const nlohmann::detail::exception&) override {
     error_ = Error(ErrorKind::kCorrupt, {.file = file_, .offset = position == 0 ? 0 : position - 1},

@@ -10,7 +10,7 @@
 namespace dcpctl::ops {
 
 // `expected` says what it should be: "a layout". kCorrupt for what is no JSON, with its place in `file`, for members
-// that are there twice, and for nesting deeper than anything that is read here.
+// that are there twice, and for more of them or deeper nesting than anything that is read here has.
 Result<nlohmann::ordered_json> ParseJson(std::string_view text, const std::string& file, const std::string& expected);
 
 }  // namespace dcpctl::ops

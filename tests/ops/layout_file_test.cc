@@ -60,9 +60,13 @@ TEST(LayoutFile, TellsThePlaceOfASyntaxError) {
   EXPECT_THAT(ErrorOf(Read("{\"schema\": }")).ToString(), HasSubstr("layout.json:0xb: error"));
 }
 
-TEST(LayoutFile, RefusesMembersTwiceAndDeepNesting) {
+TEST(LayoutFile, RefusesMembersTwiceOrWithoutEndAndDeepNesting) {
   EXPECT_THAT(ErrorText(R"~("mesh": {"dp": 2, "dp": 3})~"), HasSubstr("member \"dp\" is there twice"));
   EXPECT_THAT(ErrorOf(Read(std::string(100'000, '['))).Text(), HasSubstr("nested deeper than 16"));
+  std::string members;
+  for (int i = 0; i < 200'000; ++i) members += (i == 0 ? "\"" : ", \"") + std::to_string(i) + "\": 1";
+  EXPECT_THAT(ErrorText("\"mesh\": {" + members + "}"),
+              HasSubstr("an object of more than 100 members, expected a layout"));
 }
 
 TEST(LayoutFile, RefusesOtherSchemas) {
