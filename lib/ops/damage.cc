@@ -1,8 +1,7 @@
 #include "ops/damage.h"
 
-#include <unordered_map>
-
 #include "base/quote.h"
+#include "base/text_hash.h"
 
 namespace dcpctl::ops {
 
@@ -13,7 +12,7 @@ Error ToError(const Catalog& catalog, const Finding& finding) {
 }
 
 Result<uint64_t> HandleDamage(const Catalog& catalog, bool skip, std::vector<bool>& selected) {
-  std::unordered_map<std::string_view, const Finding*> damaged;
+  TextViewMap<const Finding*> damaged;
   for (const Finding& finding : catalog.findings) {
     if (finding.severity == Severity::kError && !finding.key.empty()) damaged.try_emplace(finding.key, &finding);
   }

@@ -1,13 +1,13 @@
 #include "ops/object_digest.h"
 
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/crc32.h"
 #include "base/quote.h"
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "engine/element_copy.h"
 #include "engine/storage_stream.h"
 #include "ops/object_storages.h"
@@ -87,7 +87,7 @@ class ObjectDigester {
 
   io::FileCache& cache_;
   const ObjectStorages storages_;
-  std::unordered_map<std::string, Sha256Digest> bytes_;  // of storages, by key
+  TextMap<Sha256Digest> bytes_;  // of storages, by key
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "ops/object_import.h"
 
-#include <unordered_map>
 #include <utility>
 
 #include "base/quote.h"
+#include "base/text_hash.h"
 #include "ops/object_storages.h"
 
 namespace dcpctl::ops {
@@ -26,7 +26,7 @@ class StorageKeys {
  private:
   const ObjectStorages storages_;
   const std::function<std::string(const ObjectStorage&)>& new_key_;
-  std::unordered_map<std::string, std::string> new_keys_;
+  TextMap<std::string> new_keys_;
 };
 
 }  // namespace

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <string_view>
-#include <unordered_map>
 
+#include "base/text_hash.h"
 #include "dcpctl/catalog.h"
 
 namespace dcpctl::ops {
@@ -22,7 +22,7 @@ class ObjectStorages {
   }
 
  private:
-  std::unordered_map<std::string_view, const ObjectStorage*> by_key_;
+  TextViewMap<const ObjectStorage*> by_key_;
 };
 
 }  // namespace dcpctl::ops

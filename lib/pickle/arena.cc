@@ -60,18 +60,8 @@ Form FormOf(uint32_t header) { return static_cast<Form>(header >> kFormShift & 3
 }  // namespace
 
 std::string_view TextPool::Copy(std::string_view text) {
-  constexpr size_t kSmallestChunk = 256;
-  constexpr size_t kLargestChunk = size_t{64} << 10;
   if (text.empty()) return {};
-  if (text.size() > left_) {
-    const size_t usual = std::min(kLargestChunk, kSmallestChunk << std::min<size_t>(chunks_.size(), 8));
-    left_ = std::max(usual, text.size());
-    chunks_.push_back(std::make_unique_for_overwrite<char[]>(left_));
-    at_ = chunks_.back().get();
-    memory_bytes_ += left_;
-  }
-  char* const copy = std::exchange(at_, at_ + text.size());
-  left_ -= text.size();
+  char* const copy = chars_.Add(text.size());
   std::memcpy(copy, text.data(), text.size());
   return {copy, text.size()};
 }

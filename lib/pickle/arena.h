@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/pool.h"
+#include "base/text_hash.h"
 #include "dcpctl/pickle.h"
 #include "pickle/word_buffer.h"
 
@@ -34,13 +36,10 @@ inline constexpr uint64_t kMaxSequenceCount = (uint64_t{1} << 28) - 1;  // of kT
 class TextPool {
  public:
   std::string_view Copy(std::string_view text);
-  [[nodiscard]] size_t memory_bytes() const { return memory_bytes_; }
+  [[nodiscard]] size_t memory_bytes() const { return chars_.memory_bytes(); }
 
  private:
-  std::vector<std::unique_ptr<char[]>> chunks_;
-  char* at_ = nullptr;
-  size_t left_ = 0;
-  size_t memory_bytes_ = 0;
+  Pool<char> chars_;
 };
 
 struct OperationRefs {
@@ -112,8 +111,8 @@ struct Document::Arena {
   uint64_t max_words = kMaxWords;
   uint64_t base_offset = 0;
   Ref root = kNoneRef;
-  std::unordered_map<std::string_view, Ref> strings;  // built with Document::String
-  std::unordered_map<uint64_t, Ref> globals;          // built with Document::Global: refs of module and name
+  TextViewMap<Ref> strings;                   // built with Document::String
+  std::unordered_map<uint64_t, Ref> globals;  // built with Document::Global: refs of module and name
   std::vector<std::shared_ptr<const void>> owners;
 
  private:

@@ -9,10 +9,10 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/text_hash.h"
 #include "dcpctl/error.h"
 #include "dcpctl/limits.h"
 #include "pickle/emitter.h"
@@ -123,7 +123,7 @@ class TwoPassWriter {
   }
 
   std::vector<Item> items_;
-  std::unordered_map<std::string, Name> texts_;
+  TextMap<Name> texts_;
   std::map<std::pair<Name, Name>, Name> globals_;
   bool counting_ = true;
   size_t most_bytes_ = 0;  // nearly always; more only cost another allocation

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/checked.h"
 #include "base/quote.h"
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "dcpctl/plan.h"
 #include "model/coverage.h"
 #include "plan/parts.h"
@@ -42,7 +42,7 @@ Result<void> CheckOutputs(const Plan& plan) {
 }
 
 Result<void> CheckCopies(const Plan& plan) {
-  std::unordered_set<std::string_view> names;
+  TextViewSet names;
   for (const PlanOutput& output : plan.outputs) names.insert(output.path);
   for (const PlanCopy& copy : plan.copies) {
     if (copy.file >= plan.files.size()) return Bug("a copy has no file");

@@ -7,11 +7,11 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "base/crc32.h"
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "base/wire.h"
 #include "io/file_cache.h"
 
@@ -89,7 +89,7 @@ class Shelf {
   }
 
   io::FileCache cache_;
-  std::unordered_map<std::string, uint32_t> numbers_;
+  TextMap<uint32_t> numbers_;
 };
 
 }  // namespace

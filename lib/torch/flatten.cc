@@ -8,6 +8,7 @@
 
 #include "base/quote.h"
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "pickle/arena.h"
 #include "pickle/room.h"
 #include "torch/key_text.h"
@@ -73,7 +74,7 @@ class Items {
   pickle::Room& room_;
   const size_t max_key_bytes_;
   std::vector<Item> items_;
-  std::unordered_map<std::string, size_t> places_;
+  TextMap<size_t> places_;
 };
 
 std::vector<Item> ItemsOf(Value mapping, pickle::Room& room, const Limits& limits) {

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/byte_source.h"
+#include "base/text_hash.h"
 #include "dcpctl/error.h"
 #include "dcpctl/pickle.h"
 #include "torch/storages.h"
@@ -52,9 +52,9 @@ class LegacyStorages final : public Storages {
   [[nodiscard]] Result<void> CheckCount(const StorageRef& root, uint64_t offset) const;
 
   const ByteSource* source_;
-  std::unordered_map<std::string, StorageRef> refs_;   // by key; views and what they are views of
-  std::unordered_map<std::string, uint64_t> offsets_;  // of the count of each storage that is no view
-  uint64_t begin_ = 0;                                 // of the first storage, where the list of keys ends
+  TextMap<StorageRef> refs_;   // by key; views and what they are views of
+  TextMap<uint64_t> offsets_;  // of the count of each storage that is no view
+  uint64_t begin_ = 0;         // of the first storage, where the list of keys ends
   uint64_t end_ = 0;
   bool little_endian_ = true;
 };

@@ -1,12 +1,12 @@
 #include "torch/object.h"
 
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 #include "base/checked.h"
 #include "base/quote.h"
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "torch/tensor.h"
 
 namespace dcpctl::torch {
@@ -81,7 +81,7 @@ class ObjectCopier {
 
   const Storages& storages_;
   std::shared_ptr<ObjectValue> object_ = std::make_shared<ObjectValue>();
-  std::unordered_set<std::string> keys_;
+  TextSet keys_;
 };
 
 }  // namespace

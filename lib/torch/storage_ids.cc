@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/quote.h"
+#include "base/text_hash.h"
 #include "pickle/persistent_ids.h"
 #include "torch/tensor.h"
 
@@ -17,7 +18,7 @@ std::string TypeOf(const StorageRef& ref) {
 
 ConsistentStorages::ConsistentStorages(const Storages& storages, const pickle::Document& document)
     : storages_(storages) {
-  std::unordered_map<std::string, StorageRef> known;
+  TextMap<StorageRef> known;
   for (const pickle::Value id : pickle::PersistentIds(document)) {
     const auto ref = ReadPersistentId(id, file());
     if (!ref) continue;

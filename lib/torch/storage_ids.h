@@ -3,8 +3,8 @@
 
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
+#include "base/text_hash.h"
 #include "dcpctl/error.h"
 #include "dcpctl/pickle.h"
 #include "torch/storages.h"
@@ -23,7 +23,7 @@ class ConsistentStorages final : public Storages {
 
  private:
   const Storages& storages_;
-  std::unordered_map<std::string, Error> contradicted_;  // by key
+  TextMap<Error> contradicted_;  // by key
 };
 
 }  // namespace dcpctl::torch
