@@ -65,9 +65,9 @@ class InspectCommand final : public Command {
     if (report_.json) {
       report::WriteInspectJson(*result, console.out());
     } else if (keys_only_) {
-      console.out() << report::RenderKeys(*result, console.out_is_terminal());
+      report::WriteKeys(console.out(), *result, console.out_is_terminal());
     } else {
-      console.out() << Render(*result, console.out_style());
+      Write(console.out(), *result, console.out_style());
     }
     console.out().flush();
     const Findings& findings = result->catalog.findings;
@@ -82,12 +82,12 @@ class InspectCommand final : public Command {
  private:
   [[nodiscard]] bool HasKey() const { return key_option_->count() > 0; }
 
-  [[nodiscard]] std::string Render(const InspectReport& result, const report::TextStyle& style) const {
-    if (result.without_metadata) return report::RenderRecords(result, style);
-    if (HasKey()) return report::RenderEntry(result, style);
-    if (tree_) return report::RenderTree(result, style);
-    if (files_) return report::RenderFiles(result, style);
-    return chunks_ ? report::RenderChunks(result, style) : report::RenderTable(result, style);
+  void Write(std::ostream& out, const InspectReport& result, const report::TextStyle& style) const {
+    if (result.without_metadata) return report::WriteRecords(out, result, style);
+    if (HasKey()) return report::WriteEntry(out, result, style);
+    if (tree_) return report::WriteTree(out, result, style);
+    if (files_) return report::WriteFiles(out, result, style);
+    return chunks_ ? report::WriteChunks(out, result, style) : report::WriteTable(out, result, style);
   }
 
   std::string path_;

@@ -1,8 +1,9 @@
 // What a checkpoint contains, whatever its format: files, tensors made of chunks, and objects. A plain
-// value that a survey makes and planners read. Shapes and boxes of all chunks share one pool, because a
-// large checkpoint has millions of them.
+// value that a survey makes and planners read. Keys, shapes and boxes lie in pools of the catalog, because a
+// large checkpoint has millions of them: a Tensor or an Object is valid as long as its catalog, or a copy of it, lives.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -72,14 +73,38 @@ struct Chunk {
   bool surveyed = false;  // `stored` and the strides are there
 };
 
+// The sizes of a tensor, in a pool: how many there are, then they. A pointer long; read as the DimsView that it is.
+class Shape {
+ public:
+  Shape() = default;  // of a 0-d tensor
+  // `counted` outlives the Shape.
+  explicit Shape(const uint64_t* counted) : counted_(counted) {}
+
+  operator DimsView() const { return {counted_ + 1, size()}; }  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] size_t size() const { return counted_[0]; }
+  [[nodiscard]] const uint64_t* begin() const { return counted_ + 1; }
+  [[nodiscard]] const uint64_t* end() const { return begin() + size(); }
+  uint64_t operator[](size_t dim) const { return begin()[dim]; }
+  [[nodiscard]] Dims Copy() const { return {begin(), end()}; }
+  friend bool operator==(Shape a, Shape b) { return a == DimsView(b); }
+  friend bool operator==(Shape a, DimsView b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+ private:
+  static constexpr uint64_t kNone = 0;
+  const uint64_t* counted_ = &kNone;
+};
+
+// Most entries lie at the top: their path is their key alone.
+inline constexpr uint32_t kKeyIsPath = UINT32_MAX;
+
 struct Tensor {
-  std::string key;
-  KeyPath path;
+  std::string_view key;
+  Shape shape;
+  uint32_t path = kKeyIsPath;  // into Catalog::paths; see KeyPathOf
+  uint32_t first_chunk = 0;
+  uint32_t chunk_count = 0;
   DType dtype = DType::kFloat32;
   bool requires_grad = false;
-  Dims shape;
-  uint64_t first_chunk = 0;
-  uint64_t chunk_count = 0;
   // The type of the elements in its chunks, when `dtype` is one that they are still to be converted to.
   std::optional<DType> stored_dtype = std::nullopt;
 };
@@ -102,10 +127,10 @@ struct ObjectValue {
 
 // Anything that is not a tensor.
 struct Object {
-  std::string key;
-  KeyPath path;
+  std::string_view key;
   uint64_t offset = 0;  // of its record in the file
   uint64_t length = 0;
+  uint32_t path = kKeyIsPath;  // as of a Tensor
   uint32_t file = kNoFile;
   uint32_t transforms = 0;
   std::shared_ptr<const ObjectValue> value = nullptr;  // once surveyed
@@ -113,9 +138,14 @@ struct Object {
 
 // An entry in the order in which the checkpoint lists it.
 struct EntryRef {
-  bool is_tensor;
-  uint32_t index;  // into tensors or objects
+  EntryRef() : EntryRef(false, 0) {}
+  EntryRef(bool tensor, size_t place) : is_tensor(tensor), index(place & 0x7fffffff) {}
+
+  bool is_tensor : 1;
+  uint32_t index : 31;  // into tensors or objects
 };
+
+class CatalogPool;
 
 struct Catalog {
   Format format = Format::kDcp;
@@ -124,6 +154,7 @@ struct Catalog {
   std::vector<Tensor> tensors;
   std::vector<Object> objects;
   std::vector<EntryRef> entries;
+  std::vector<KeyPath> paths;  // of entries that are not at the top
   // The order in which the state dict had them, where it is known to be another: numbers of entries, each once, not
   // always of all. A save lists first what its first rank wrote.
   std::vector<uint32_t> state_order;
@@ -134,6 +165,17 @@ struct Catalog {
   std::vector<std::pair<std::string, std::string>> details;  // format_detail of the report
   Findings findings;
   uint64_t metadata_bytes = 0;
+  std::shared_ptr<CatalogPool> pool = nullptr;  // keys and shapes; made when the first is added
+
+  // Entries at the end, with a copy of the key in the pool; the references are good until the next one. Not
+  // thread-safe, not even on two copies of one catalog, which share the pool.
+  Tensor& AddTensor(std::string_view key, DType dtype, DimsView shape);
+  Object& AddObject(std::string_view key);
+  // For Tensor::path and Object::path.
+  uint32_t AddPath(std::string_view key, KeyPath path);
+  // Copies into the pool.
+  std::string_view AddText(std::string_view text);
+  Shape AddShape(DimsView sizes);
 
   [[nodiscard]] BoxView BoxOf(const Tensor& tensor, const Chunk& chunk) const {
     const DimsView all(dims);
@@ -146,8 +188,16 @@ struct Catalog {
   [[nodiscard]] std::span<const Chunk> ChunksOf(const Tensor& tensor) const {
     return std::span(chunks).subspan(tensor.first_chunk, tensor.chunk_count);
   }
-  [[nodiscard]] const std::string& KeyOf(EntryRef entry) const {
+  [[nodiscard]] std::string_view KeyOf(EntryRef entry) const {
     return entry.is_tensor ? tensors[entry.index].key : objects[entry.index].key;
+  }
+  // Of a Tensor or an Object.
+  template <typename Entry>
+  [[nodiscard]] KeyPath KeyPathOf(const Entry& entry) const {
+    return entry.path == kKeyIsPath ? KeyPath{std::string(entry.key)} : paths[entry.path];
+  }
+  [[nodiscard]] KeyPath KeyPathOf(EntryRef entry) const {
+    return entry.is_tensor ? KeyPathOf(tensors[entry.index]) : KeyPathOf(objects[entry.index]);
   }
 };
 

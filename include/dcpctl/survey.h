@@ -6,6 +6,7 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dcpctl/catalog.h"
@@ -34,7 +35,7 @@ struct SurveyOptions {
   SurveyDepth depth = SurveyDepth::kExtents;
   unsigned jobs = 0;  // 0: one per core
   // Entries to survey in depth; all when empty. By Catalog::entries position, asked once the names are known.
-  std::function<bool(const std::string& key)> wanted = {};
+  std::function<bool(std::string_view key)> wanted = {};
   std::vector<std::string> allow_globals = {};  // "module.name" that objects may mention though it looks like an attack
   Flattening flattening = Flattening::kAlways;  // of sources that are nested themselves: torch.save files
   Limits limits = {};

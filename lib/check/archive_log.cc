@@ -43,7 +43,7 @@ void ArchiveLog::AddFindings(const Catalog& catalog, Findings& findings) {
     const std::string& path = catalog.files[file].path;
     if (finding.offset && known.contains({path, *finding.offset})) continue;
     finding.file = path;
-    finding.key = catalog.KeyOf(entry);
+    finding.key = std::string(catalog.KeyOf(entry));
     added.push_back(std::move(finding));
   }
   findings.insert(findings.end(), std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));

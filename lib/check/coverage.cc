@@ -1,9 +1,9 @@
 #include "check/coverage.h"
 
 #include <string>
-#include <unordered_set>
 
 #include "base/checked.h"
+#include "base/text_hash.h"
 #include "model/coverage.h"
 
 namespace dcpctl::check {
@@ -13,7 +13,7 @@ Finding Describe(const Catalog& catalog, const Tensor& tensor, const Coverage& c
   const auto chunks = catalog.ChunksOf(tensor);
   const auto box = [&](uint64_t i) { return ToString(catalog.BoxOf(tensor, chunks[i])); };
   const std::string shape = "of a tensor of shape " + ToString(DimsView(tensor.shape));
-  Finding finding{.id = "", .severity = Severity::kError, .key = tensor.key, .message = ""};
+  Finding finding{.id = "", .severity = Severity::kError, .key = std::string(tensor.key), .message = ""};
   if (coverage.outside) {
     finding.id = "dcp.chunk-outside";
     finding.message = "chunk " + box(*coverage.outside) + " leaves it, expected a part " + shape;
@@ -33,8 +33,8 @@ Finding Describe(const Catalog& catalog, const Tensor& tensor, const Coverage& c
 }
 
 // Of entries whose list of chunks could not be read.
-std::unordered_set<std::string> KeysWithoutChunks(const Findings& findings) {
-  std::unordered_set<std::string> keys;
+TextSet KeysWithoutChunks(const Findings& findings) {
+  TextSet keys;
   for (const Finding& finding : findings) {
     if (finding.id == "dcp.entry-damaged" || finding.id == "dcp.entry-unsupported") keys.insert(finding.key);
   }
@@ -44,14 +44,14 @@ std::unordered_set<std::string> KeysWithoutChunks(const Findings& findings) {
 }  // namespace
 
 void CheckChunkCoverage(const Catalog& catalog, Findings& findings) {
-  const std::unordered_set<std::string> unknown = KeysWithoutChunks(findings);
+  const TextSet unknown = KeysWithoutChunks(findings);
   for (const Tensor& tensor : catalog.tensors) {
     if (unknown.contains(tensor.key)) continue;
     const auto numel = Numel(tensor.shape);
     if (!numel || !CheckedMul(*numel, ItemBytes(tensor.dtype)) || *numel * ItemBytes(tensor.dtype) > INT64_MAX) {
       findings.push_back({.id = "dcp.shape-overflow",
                           .severity = Severity::kError,
-                          .key = tensor.key,
+                          .key = std::string(tensor.key),
                           .message = "shape " + ToString(DimsView(tensor.shape)) + " has more than 2^63 bytes"});
       continue;
     }

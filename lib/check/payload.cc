@@ -186,7 +186,9 @@ class PayloadCheck {
             .severity = Severity::kError,
             .file = catalog_.files[use.file].path,
             .offset = stored.codec == Codec::kZstd ? use.record_offset : stored.offset,
-            .key = use.entry == kNoEntry ? "" : catalog_.KeyOf(catalog_.entries[static_cast<size_t>(use.entry)]),
+            .key = use.entry == kNoEntry
+                       ? std::string()
+                       : std::string(catalog_.KeyOf(catalog_.entries[static_cast<size_t>(use.entry)])),
             .message = error ? error->Text()
                              : "CRC-32 of the storage is " + Hex(crc, 8) + ", expected " + Hex(stored.crc, 8) +
                                    " as its writer recorded it"};

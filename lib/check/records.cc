@@ -51,7 +51,7 @@ void CheckRecordPlaces(const Catalog& catalog, Findings& findings) {
                           .severity = Severity::kError,
                           .file = catalog.files[record.file].path,
                           .offset = record.offset,
-                          .key = catalog.KeyOf(record.entry),
+                          .key = std::string(catalog.KeyOf(record.entry)),
                           .message = "the record begins inside that of " + Quote(catalog.KeyOf(furthest->entry)) +
                                      ", which lies from " + Hex(furthest->offset) + " to " + Hex(furthest->end),
                           .advice = "one of the two has the wrong place in the metadata"});

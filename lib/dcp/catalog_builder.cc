@@ -79,15 +79,20 @@ bool CatalogBuilder::Excuse(const Error& error, const char* id, std::string_view
 }
 
 void CatalogBuilder::MarkDamaged(std::string_view key) {
-  const auto entry = entry_by_key_.find(key);
-  if (entry == entry_by_key_.end()) return;
-  if (entry->second >= is_damaged_.size()) is_damaged_.resize(entry->second + 1);
-  is_damaged_[entry->second] = true;
+  const uint32_t entry = entry_by_key_.Find(key);
+  if (entry == kNoEntry) return;
+  if (entry >= is_damaged_.size()) is_damaged_.resize(entry + 1);
+  is_damaged_[entry] = true;
 }
 
 Result<void> CatalogBuilder::AddEntries(const Metadata& metadata, pickle::Room& room, const std::string& file,
                                         std::vector<ChunkList>& lists) {
-  for (size_t i = 0; i < metadata.state_dict.size(); ++i) {
+  const size_t count = metadata.state_dict.size();
+  last_entry_.reset();  // of another pickle
+  entry_by_key_.Reserve(count);
+  catalog_.entries.reserve(count);
+  catalog_.tensors.reserve(count);  // most are
+  for (size_t i = 0; i < count; ++i) {
     const Value key = metadata.state_dict.key(i);
     if (!key.Is(Kind::kString)) {
       return Fail(Place{.file = file}, ErrorKind::kCorrupt,
@@ -105,6 +110,15 @@ Result<void> CatalogBuilder::AddEntries(const Metadata& metadata, pickle::Room& 
   return {};
 }
 
+Result<const CatalogBuilder::EntryValue*> CatalogBuilder::ReadOnce(Value value, const std::string& file) {
+  if (last_entry_ && last_entry_->identity == value.identity()) return &*last_entry_;
+  last_entry_.reset();
+  DCPCTL_ASSIGN(std::optional<TensorMetadata> tensor, ReadEntry(value, file, limits_));
+  last_entry_ =
+      EntryValue{.identity = value.identity(), .attributes = AttributeCount(value), .tensor = std::move(tensor)};
+  return &*last_entry_;
+}
+
 Result<std::optional<CatalogBuilder::ChunkList>> CatalogBuilder::AddEntry(std::string_view key, Value value,
                                                                           pickle::Room& room, const std::string& file) {
   if (key.size() > limits_.name_bytes) {
@@ -112,44 +126,39 @@ Result<std::optional<CatalogBuilder::ChunkList>> CatalogBuilder::AddEntry(std::s
                 "key " + Quote(key, 60) + " has " + std::to_string(key.size()) + " bytes, expected at most " +
                     std::to_string(limits_.name_bytes));
   }
-  DCPCTL_TRY(Take(room, 2 * key.size() + AttributeCount(value), file));
-  DCPCTL_ASSIGN(auto tensor, ReadEntry(value, file, limits_));
-  const auto [found, is_new] =
-      entry_by_key_.try_emplace(std::string(key), static_cast<uint32_t>(catalog_.entries.size()));
-  if (is_new) {
-    KeyPath path{PathElement(std::string(key))};
-    const auto index = static_cast<uint32_t>(tensor ? catalog_.tensors.size() : catalog_.objects.size());
-    catalog_.entries.push_back({.is_tensor = tensor.has_value(), .index = index});
+  DCPCTL_ASSIGN(const EntryValue* const read, ReadOnce(value, file));
+  DCPCTL_TRY(Take(room, 2 * key.size() + read->attributes, file));
+  const std::optional<TensorMetadata>& tensor = read->tensor;
+  uint32_t known = entry_by_key_.Find(key);
+  if (known == kNoEntry) {
+    known = static_cast<uint32_t>(catalog_.entries.size());
     if (tensor) {
-      catalog_.tensors.push_back({.key = found->first,
-                                  .path = std::move(path),
-                                  .dtype = tensor->dtype,
-                                  .requires_grad = tensor->requires_grad,
-                                  .shape = tensor->shape});
+      catalog_.AddTensor(key, tensor->dtype, tensor->shape).requires_grad = tensor->requires_grad;
     } else {
-      catalog_.objects.push_back({.key = found->first, .path = std::move(path)});
+      catalog_.AddObject(key);
     }
+    entry_by_key_.AddLast();
   }
-  const EntryRef entry = catalog_.entries[found->second];
-  const Tensor* known = entry.is_tensor ? &catalog_.tensors[entry.index] : nullptr;
-  const bool agrees = (known != nullptr) == tensor.has_value() &&
-                      (known == nullptr || (known->dtype == tensor->dtype && known->shape == tensor->shape));
+  const EntryRef entry = catalog_.entries[known];
+  const auto is_same = [&](const Tensor& other) {
+    return other.dtype == tensor->dtype && other.shape == tensor->shape;
+  };
+  const bool agrees =
+      entry.is_tensor == tensor.has_value() && (!entry.is_tensor || is_same(catalog_.tensors[entry.index]));
   if (!agrees) {
     return Fail(Place{.file = file}, ErrorKind::kCorrupt,
                 "ranks disagree on what it is, expected the same kind, dtype and shape in the metadata of each");
   }
-  if (!tensor) return std::optional<ChunkList>();
+  if (!tensor || tensor->chunks.size() == 0) return std::optional<ChunkList>();
   return std::optional(ChunkList{.tensor = entry.index, .chunks = tensor->chunks});
 }
 
 // Stands for an entry that says nothing about itself. A tensor without elements: whoever leaves out objects should not
 // leave this out with them.
 void CatalogBuilder::AddPlaceholder(std::string_view key) {
-  const auto [found, is_new] =
-      entry_by_key_.try_emplace(std::string(key), static_cast<uint32_t>(catalog_.entries.size()));
-  if (!is_new) return;
-  catalog_.entries.push_back({.is_tensor = true, .index = static_cast<uint32_t>(catalog_.tensors.size())});
-  catalog_.tensors.push_back({.key = found->first, .path = {PathElement(std::string(key))}, .shape = {0}});
+  if (entry_by_key_.Find(key) != kNoEntry) return;
+  catalog_.AddTensor(key, DType::kFloat32, Dims{0});
+  entry_by_key_.AddLast();
 }
 
 Result<void> CatalogBuilder::AddChunks(const std::vector<ChunkList>& lists, pickle::Room& room, const std::string& file,
@@ -164,13 +173,15 @@ Result<void> CatalogBuilder::AddChunks(const std::vector<ChunkList>& lists, pick
     count += list.chunks.size();
     dims += list.chunks.size() * catalog_.tensors[list.tensor].shape.size() * 3;
   }
+  if (pending_.size() + count > UINT32_MAX)
+    return Fail(Place{.file = file}, ErrorKind::kLimit, "more than 2^32 chunks in all, expected fewer");
   pending_.reserve(pending_.size() + count);
   catalog_.dims.reserve(catalog_.dims.size() + std::min(dims, kMostReserved));
   for (const ChunkList& list : lists) {
     const size_t pending = pending_.size();
     const size_t dims_before = catalog_.dims.size();
     if (auto done = AddChunksOf(list.tensor, list.chunks, file); !done) {
-      const std::string& key = catalog_.tensors[list.tensor].key;
+      const std::string_view key = catalog_.tensors[list.tensor].key;
       if (!Excuse(done.error(), "dcp.entry-damaged", key, file, findings))
         return Fail(std::move(done).error().In("entry " + Quote(key)));
       pending_.resize(pending);
@@ -221,8 +232,8 @@ Result<void> CatalogBuilder::AddRecord(Value index, Value info, pickle::Room& ro
   uint64_t text_bytes = row.key.size() + row.path.size();
   for (const std::string& transform : row.transforms) text_bytes += sizeof(transform) + transform.size();
   DCPCTL_TRY(Take(room, text_bytes, file));
-  const auto entry = entry_by_key_.find(row.key);
-  if (entry == entry_by_key_.end()) {
+  const uint32_t entry = entry_by_key_.Find(row.key);
+  if (entry == kNoEntry) {
     catalog_.findings.push_back({.id = "dcp.record-unused",
                                  .severity = Severity::kWarning,
                                  .file = std::filesystem::path(file).filename().string(),
@@ -236,7 +247,7 @@ Result<void> CatalogBuilder::AddRecord(Value index, Value info, pickle::Room& ro
     return {};
   }
   const uint32_t file_index = FileIndex(row.path);
-  Record record{.entry = entry->second,
+  Record record{.entry = entry,
                 .file = file_index,
                 .transforms = TransformChain(row.transforms),
                 .dims = record_dims_.size(),
@@ -260,8 +271,8 @@ Result<void> CatalogBuilder::AddPaths(const Metadata& metadata, pickle::Room& ro
   catalog_.nested = true;
   for (size_t i = 0; i < metadata.planner_data->size(); ++i) {
     const Value key = metadata.planner_data->key(i);
-    const auto entry = key.Is(Kind::kString) ? entry_by_key_.find(key.AsText()) : entry_by_key_.end();
-    if (entry == entry_by_key_.end()) continue;  // custom planners keep other things here
+    const uint32_t entry = key.Is(Kind::kString) ? entry_by_key_.Find(key.AsText()) : kNoEntry;
+    if (entry == kNoEntry) continue;  // custom planners keep other things here
     auto path = ReadPath(metadata.planner_data->value(i), file);
     uint64_t text_bytes = key.AsText().size();
     for (size_t k = 0; path && k < path->size(); ++k) {
@@ -274,11 +285,19 @@ Result<void> CatalogBuilder::AddPaths(const Metadata& metadata, pickle::Room& ro
         return Fail(std::move(path).error());
       continue;
     }
-    if (added_ == 1) catalog_.state_order.push_back(entry->second);
-    const EntryRef ref = catalog_.entries[entry->second];
-    (ref.is_tensor ? catalog_.tensors[ref.index].path : catalog_.objects[ref.index].path) = *std::move(path);
+    if (added_ == 1) catalog_.state_order.push_back(entry);
+    SetPath(catalog_.entries[entry], key.AsText(), *std::move(path));
   }
   return {};
+}
+
+void CatalogBuilder::SetPath(EntryRef entry, std::string_view key, KeyPath path) {
+  uint32_t& known = entry.is_tensor ? catalog_.tensors[entry.index].path : catalog_.objects[entry.index].path;
+  if (known == kKeyIsPath) {
+    known = catalog_.AddPath(key, std::move(path));
+  } else {
+    catalog_.paths[known] = std::move(path);  // as a later rank has it
+  }
 }
 
 // For something that is made of the pickle and may become a finding, and has so many bytes beside, or takes as long.

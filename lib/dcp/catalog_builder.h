@@ -3,14 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "base/text_hash.h"
+#include "dcp/key_index.h"
 #include "dcp/metadata.h"
 #include "dcpctl/catalog.h"
 #include "pickle/room.h"
@@ -28,7 +28,10 @@ struct SpareRecord {
 class CatalogBuilder {
  public:
   // `jobs`: threads for large metadata; 0 is one per core.
-  explicit CatalogBuilder(const Limits& limits, unsigned jobs = 1) : limits_(limits), jobs_(jobs) {}
+  explicit CatalogBuilder(const Limits& limits, unsigned jobs = 1)
+      : limits_(limits), jobs_(jobs), entry_by_key_(catalog_) {}
+  CatalogBuilder(const CatalogBuilder&) = delete;
+  CatalogBuilder& operator=(const CatalogBuilder&) = delete;
 
   // Metadata of one rank, lowest rank first: where two ranks describe the same chunk or object, the first
   // counts. `file` is for messages. What is wrong with one entry is a finding with its key, so that others can still be
@@ -66,6 +69,14 @@ class CatalogBuilder {
 
   Result<void> AddEntries(const Metadata& metadata, pickle::Room& room, const std::string& file,
                           std::vector<ChunkList>& lists);
+  // What an entry of metadata says; read once where the entries before it have the same value.
+  struct EntryValue {
+    uint32_t identity;
+    size_t attributes;
+    std::optional<TensorMetadata> tensor;  // nothing for an object
+  };
+  Result<const EntryValue*> ReadOnce(pickle::Value value, const std::string& file);
+  // Nothing for an object, and for a tensor without chunks.
   Result<std::optional<ChunkList>> AddEntry(std::string_view key, pickle::Value value, pickle::Room& room,
                                             const std::string& file);
   void AddPlaceholder(std::string_view key);
@@ -75,6 +86,7 @@ class CatalogBuilder {
   Result<void> AddRecords(pickle::Value storage_data, pickle::Room& room, const std::string& file);
   Result<void> AddRecord(pickle::Value index, pickle::Value info, pickle::Room& room, const std::string& file);
   Result<void> AddPaths(const Metadata& metadata, pickle::Room& room, const std::string& file);
+  void SetPath(EntryRef entry, std::string_view key, KeyPath path);
   static Result<void> Take(pickle::Room& room, uint64_t bytes, const std::string& file);
   uint32_t FileIndex(std::string_view path);
   uint32_t TransformChain(const std::vector<std::string>& transforms);
@@ -91,23 +103,17 @@ class CatalogBuilder {
   DimsView OffsetsOf(const Record& record) const;
   int CompareOffsets(const Record& record, DimsView offsets) const;
   void SortRecords();
-  void ReportMissing(const std::string& key, const std::string& what);
+  void ReportMissing(std::string_view key, const std::string& what);
   void CountEntry(uint32_t file);
 
   Limits limits_;
   unsigned jobs_;
   Catalog catalog_;
-  // Looked up by views, hundreds of thousands of times.
-  struct TextHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
-  using IndexByText = std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>>;
-
-  IndexByText entry_by_key_;  // into catalog_.entries
-  IndexByText file_by_path_;
+  KeyIndex entry_by_key_;
+  TextMap<uint32_t> file_by_path_;
   std::map<std::vector<std::string>, uint32_t> chain_by_transforms_;
-  std::string_view last_path_;  // looked up last, in the pickle that is being added
+  std::optional<EntryValue> last_entry_;  // in the pickle that is being added
+  std::string_view last_path_;            // looked up last, likewise
   uint32_t last_file_ = 0;
   std::vector<PendingChunk> pending_;
   std::vector<Record> records_;          // sorted by SortRecords

@@ -76,7 +76,7 @@ void CatalogBuilder::ReportUnused() {
          .severity = Severity::kWarning,
          .file = catalog_.files[record.file].path,
          .offset = record.offset,
-         .key = catalog_.KeyOf(catalog_.entries[record.entry]),
+         .key = std::string(catalog_.KeyOf(catalog_.entries[record.entry])),
          .message = record.rank == kObjectRank
                         ? "a storage record is for an object, and the entry is a tensor"
                         : "a storage record at " + ToString(OffsetsOf(record)) + " belongs to no chunk of the entry"});
@@ -85,11 +85,11 @@ void CatalogBuilder::ReportUnused() {
 
 void CatalogBuilder::CountEntry(uint32_t file) { ++catalog_.files[file].entries; }
 
-void CatalogBuilder::ReportMissing(const std::string& key, const std::string& what) {
+void CatalogBuilder::ReportMissing(std::string_view key, const std::string& what) {
   catalog_.findings.push_back({.id = "dcp.record-missing",
                                .severity = Severity::kError,
                                .file = std::string(kMetadataName),
-                               .key = key,
+                               .key = std::string(key),
                                .message = what + " has no storage record: the metadata contradicts itself",
                                .advice = "its data was never written, or belongs to a rank whose metadata is missing"});
 }
@@ -104,17 +104,17 @@ void CatalogBuilder::PlaceChunks() {
     if (catalog_.entries[e].is_tensor) entry_of_tensor[catalog_.entries[e].index] = e;
   }
   // Only joined metadata repeats chunks: replicas that each rank wrote.
-  std::unordered_map<std::string, bool> seen;
+  TextSet seen;
   catalog_.chunks.reserve(pending_.size());
   size_t next = 0;
   for (uint32_t t = 0; t < catalog_.tensors.size(); ++t) {
     Tensor& tensor = catalog_.tensors[t];
-    tensor.first_chunk = catalog_.chunks.size();
+    tensor.first_chunk = static_cast<uint32_t>(catalog_.chunks.size());
     seen.clear();
     for (; next < pending_.size() && pending_[next].tensor == t; ++next) {
       Chunk chunk{.dims = pending_[next].dims, .stored = {}};
       const BoxView box = catalog_.BoxOf(tensor, chunk);
-      if (added_ > 1 && !seen.try_emplace(ToString(box), true).second) continue;
+      if (added_ > 1 && !seen.insert(ToString(box)).second) continue;
       if (const Record* record = FindRecord(entry_of_tensor[t], box.offsets)) {
         chunk.file = record->file;
         chunk.offset = record->offset;
@@ -126,7 +126,7 @@ void CatalogBuilder::PlaceChunks() {
       }
       catalog_.chunks.push_back(chunk);
     }
-    tensor.chunk_count = catalog_.chunks.size() - tensor.first_chunk;
+    tensor.chunk_count = static_cast<uint32_t>(catalog_.chunks.size()) - tensor.first_chunk;
   }
   pending_ = {};
 }

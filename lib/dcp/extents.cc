@@ -148,7 +148,7 @@ class ExtentSurvey {
                                         .severity = Severity::kError,
                                         .file = catalog_.files[file].path,
                                         .offset = error.place().offset,
-                                        .key = catalog_.KeyOf(work.entry),
+                                        .key = std::string(catalog_.KeyOf(work.entry)),
                                         .message = error.Text(),
                                         .advice = error.advice()});
   }

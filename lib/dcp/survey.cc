@@ -146,41 +146,41 @@ class DirectorySurvey {
   }
 
   template <typename Record>
-  void CheckRecord(const std::string& key, const Record& record) {
+  void CheckRecord(std::string_view key, const Record& record) {
     if (record.file == kNoFile) return;
     CheckPlace(key, record.file, record.offset, record.length);
     CheckTransforms(key, record.file, record.offset, catalog_.transform_chains[record.transforms]);
   }
 
-  void CheckPlace(const std::string& key, uint32_t file_index, uint64_t offset, uint64_t length) {
+  void CheckPlace(std::string_view key, uint32_t file_index, uint64_t offset, uint64_t length) {
     const SourceFile& file = catalog_.files[file_index];
     const auto end = CheckedAdd(offset, length);
     if (const auto unreadable = unreadable_.find(file.path); unreadable != unreadable_.end()) {
       AddFinding({.id = "file.unreadable",
                   .severity = Severity::kError,
                   .file = file.path,
-                  .key = key,
+                  .key = std::string(key),
                   .message = unreadable->second.Text(),
                   .advice = unreadable->second.advice()});
     } else if (file.missing) {
       AddFinding({.id = "dcp.file-missing",
                   .severity = Severity::kError,
                   .file = file.path,
-                  .key = key,
+                  .key = std::string(key),
                   .message = "the file is not there, and the metadata places data in it"});
     } else if (!end || *end > file.bytes) {
       AddFinding({.id = "dcp.file-short",
                   .severity = Severity::kError,
                   .file = file.path,
                   .offset = offset,
-                  .key = key,
+                  .key = std::string(key),
                   .message = "the file has " + std::to_string(file.bytes) + " bytes, expected at least " +
                              (end ? std::to_string(*end) : "2^64"),
                   .advice = "it was cut off, or is still being written"});
     }
   }
 
-  void CheckTransforms(const std::string& key, uint32_t file, uint64_t offset, const std::vector<std::string>& chain) {
+  void CheckTransforms(std::string_view key, uint32_t file, uint64_t offset, const std::vector<std::string>& chain) {
     if (CanDecode(chain)) return;
     std::string names;
     for (const std::string& name : chain) names += (names.empty() ? "" : ", ") + Quote(name);
@@ -190,7 +190,7 @@ class DirectorySurvey {
                 .severity = severity,
                 .file = catalog_.files[file].path,
                 .offset = offset,
-                .key = key,
+                .key = std::string(key),
                 .message = "the record is encoded by " + names + ", expected stream.zstd/1 or nothing"});
   }
 

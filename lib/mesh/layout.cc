@@ -62,7 +62,7 @@ std::vector<LayoutEntry> ListLayoutEntries(const Catalog& catalog, const std::ve
   for (uint32_t e = 0; e < catalog.entries.size(); ++e) {
     if (!selected[e]) continue;
     const EntryRef ref = catalog.entries[e];
-    LayoutEntry entry{.key = catalog.KeyOf(ref), .entry = e, .is_tensor = ref.is_tensor};
+    LayoutEntry entry{.key = std::string(catalog.KeyOf(ref)), .entry = e, .is_tensor = ref.is_tensor};
     if (ref.is_tensor) {
       entry.shape = catalog.tensors[ref.index].shape;
       entry.bytes = ItemBytes(catalog.tensors[ref.index].dtype);

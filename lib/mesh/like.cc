@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "base/quote.h"
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "dcpctl/mesh.h"
 #include "mesh/rank_layout.h"
 #include "mesh/split.h"
@@ -62,7 +62,7 @@ class LikeAssigner {
     Difference here;
     Difference there;
     Difference other;
-    std::unordered_map<std::string_view, const LayoutEntry*> ours;
+    TextViewMap<const LayoutEntry*> ours;
     for (const LayoutEntry& entry : entries_) {
       ours.emplace(entry.key, &entry);
       const auto found = by_key_.find(entry.key);
@@ -169,8 +169,8 @@ class LikeAssigner {
   const Catalog& like_;
   const Limits& limits_;
   mesh::Budget budget_;
-  std::unordered_map<std::string_view, EntryRef> by_key_;  // never iterated
-  std::vector<uint64_t> rank_of_;                          // by file
+  TextViewMap<EntryRef> by_key_;   // never iterated
+  std::vector<uint64_t> rank_of_;  // by file
   RankLayout result_;
 };
 

@@ -204,7 +204,7 @@ Result<void> CheckTolerance(const std::optional<Tolerance>& tolerance) {
 Result<void> CheckFilter(const KeyFilter& filter, const Content& a, const Content& b) {
   std::vector<std::string> keys;
   for (const Content* content : {&a, &b}) {
-    for (const EntryRef entry : content->catalog.entries) keys.push_back(content->catalog.KeyOf(entry));
+    for (const EntryRef entry : content->catalog.entries) keys.emplace_back(content->catalog.KeyOf(entry));
   }
   DCPCTL_TRY(filter.CheckUsed(keys));
   if (filter.narrows() && a.entries.empty() && b.entries.empty())

@@ -1,10 +1,10 @@
 #include "ops/content.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "ops/damage.h"
 #include "ops/reflatten.h"
 #include "ops/select.h"
@@ -43,7 +43,7 @@ class ContentOpener {
 
  private:
   KeyPath NewPathOf(EntryRef entry) const {
-    const KeyPath& path = PathOfEntry(content_.catalog, entry);
+    KeyPath path = content_.catalog.KeyPathOf(entry);
     return HasNames(options_.names) ? NewPath(path, options_.names) : path;
   }
 
@@ -54,14 +54,14 @@ class ContentOpener {
                          .allow_globals = options_.allow_globals,
                          .limits = options_.run.limits,
                          .stop = options_.run.stop};
-    std::unordered_set<std::string> unwanted;
+    TextSet unwanted;
     if (filter_.narrows()) {
       DCPCTL_ASSIGN(content_.catalog, Survey(files_, path_, survey));
       for (const EntryRef entry : content_.catalog.entries) {
         if (entry.is_tensor && !filter_.Wants(JoinPath(NewPathOf(entry))))
-          unwanted.insert(content_.catalog.KeyOf(entry));
+          unwanted.emplace(content_.catalog.KeyOf(entry));
       }
-      survey.wanted = [&unwanted](const std::string& key) { return !unwanted.contains(key); };
+      survey.wanted = [&unwanted](std::string_view key) { return !unwanted.contains(key); };
     }
     survey.depth = SurveyDepth::kExtents;
     DCPCTL_ASSIGN(content_.catalog, Survey(files_, path_, survey));

@@ -17,7 +17,7 @@ namespace dcpctl::ops {
 
 struct ContentEntry {
   std::string key;
-  EntryRef entry{};
+  EntryRef entry;
 };
 
 struct Content {

@@ -30,12 +30,12 @@ void KeepOnly(Catalog& catalog, uint32_t file) {
       continue;
     }
     Tensor& tensor = catalog.tensors[entry.index];
-    const uint64_t first = chunks.size();
+    const auto first = static_cast<uint32_t>(chunks.size());
     for (const Chunk& chunk : catalog.ChunksOf(tensor)) {
       if (chunk.file == file) chunks.push_back(chunk);
     }
     tensor.first_chunk = first;
-    tensor.chunk_count = chunks.size() - first;
+    tensor.chunk_count = static_cast<uint32_t>(chunks.size()) - first;
     if (tensor.chunk_count > 0) entries.push_back(entry);
   }
   catalog.chunks = std::move(chunks);

@@ -8,6 +8,7 @@
 
 #include "base/quote.h"
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "dcp/layout.h"
 #include "dcp/naming.h"
 #include "ops/object_import.h"
@@ -238,7 +239,7 @@ class DcpOutputPlanner {
     std::vector<size_t> items(catalog_.entries.size());
     for (const DcpItem& item : options_.items) ++items[item.entry];
     std::vector<size_t> position(catalog_.entries.size(), SIZE_MAX);
-    std::unordered_map<std::string, uint32_t> keys;
+    TextMap<uint32_t> keys;
     for (size_t i = 0; i < options_.items.size(); ++i) {
       const DcpItem& item = options_.items[i];
       if (position[item.entry] == SIZE_MAX) {
@@ -276,7 +277,7 @@ class DcpOutputPlanner {
     const Tensor& tensor = TensorOf(item);
     entry.dtype = tensor.dtype;
     entry.requires_grad = tensor.requires_grad;
-    entry.shape = tensor.shape;
+    entry.shape = tensor.shape.Copy();
     return entry;
   }
 

@@ -17,8 +17,8 @@ std::string DataFileName(uint64_t rank) { return "__" + std::to_string(rank) + "
 // All of a tensor; nothing of an object.
 Box WholeBox(const Catalog& catalog, EntryRef entry) {
   if (!entry.is_tensor) return {};
-  const Dims& shape = catalog.tensors[entry.index].shape;
-  return {.offsets = Dims(shape.size(), 0), .sizes = shape};
+  const Shape shape = catalog.tensors[entry.index].shape;
+  return {.offsets = Dims(shape.size(), 0), .sizes = shape.Copy()};
 }
 
 // One more than the highest rank that a file's name tells.

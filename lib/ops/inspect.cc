@@ -50,12 +50,12 @@ InspectTotals Total(const Catalog& catalog) {
 Result<EntryRef> FindEntry(const Catalog& catalog, const std::string& key) {
   for (const bool escaped : {false, true}) {
     for (const EntryRef entry : catalog.entries) {
-      const std::string& found = catalog.KeyOf(entry);
-      if ((escaped ? Escape(found) : found) == key) return entry;
+      const std::string_view found = catalog.KeyOf(entry);
+      if (escaped ? Escape(found) == key : found == key) return entry;
     }
   }
   std::vector<std::string> keys;
-  for (const EntryRef entry : catalog.entries) keys.push_back(catalog.KeyOf(entry));
+  for (const EntryRef entry : catalog.entries) keys.emplace_back(catalog.KeyOf(entry));
   std::string near;
   for (const std::string& name : NearestNames(key, keys)) near += (near.empty() ? "" : ", ") + Quote(name);
   return Fail(Error(ErrorKind::kNotFound, {.file = catalog.root.string()}, "there is no entry " + Quote(key))
@@ -63,7 +63,7 @@ Result<EntryRef> FindEntry(const Catalog& catalog, const std::string& key) {
 }
 
 // As SelectEntries decides; errors are its affair.
-bool IsSelected(const Selection& selection, const std::string& key) {
+bool IsSelected(const Selection& selection, std::string_view key) {
   const auto matches = [&](const std::string& pattern) { return ops::MatchesKey(pattern, key); };
   return (selection.select.empty() || std::any_of(selection.select.begin(), selection.select.end(), matches)) &&
          std::none_of(selection.exclude.begin(), selection.exclude.end(), matches);
@@ -73,7 +73,7 @@ SurveyOptions FirstLook(const InspectOptions& options) {
   SurveyOptions survey{.depth = SurveyDepth::kMetadata, .jobs = options.run.jobs, .limits = options.run.limits};
   if (options.has_key || !options.names) return survey;  // of the one entry, later
   survey.depth = SurveyDepth::kObjects;
-  survey.wanted = [&options](const std::string& key) { return IsSelected(options.selection, key); };
+  survey.wanted = [&options](std::string_view key) { return IsSelected(options.selection, key); };
   return survey;
 }
 
@@ -81,9 +81,9 @@ SurveyOptions FirstLook(const InspectOptions& options) {
 Result<Catalog> LookAt(const std::filesystem::path& path, const InspectOptions& options, SurveyDepth depth,
                        Object& object) {
   SurveyOptions survey{.depth = depth, .jobs = options.run.jobs, .limits = options.run.limits};
-  survey.wanted = [&](const std::string& other) { return other == object.key; };
+  survey.wanted = [&](std::string_view other) { return other == object.key; };
   DCPCTL_ASSIGN(Catalog catalog, Survey(path, survey));
-  DCPCTL_ASSIGN(const EntryRef entry, FindEntry(catalog, object.key));
+  DCPCTL_ASSIGN(const EntryRef entry, FindEntry(catalog, std::string(object.key)));
   if (entry.is_tensor)
     return Fail({.file = path.string()}, ErrorKind::kMismatch, Quote(object.key) + " changed while it was read");
   object.value = catalog.objects[entry.index].value;
@@ -119,14 +119,14 @@ Result<void> Narrow(Catalog& catalog, const Selection& selection) {
 // Where the tensors' bytes are, and what is in them. Damage becomes findings in place of those of the first look.
 Result<void> AddStats(const std::filesystem::path& path, const InspectOptions& options, InspectReport& report) {
   const auto files = io::NewPosixFileSystem();
-  std::set<std::string> keys;
+  std::set<std::string_view> keys;
   for (const EntryRef entry : report.entry ? std::vector{*report.entry} : report.catalog.entries) {
     if (entry.is_tensor) keys.insert(report.catalog.KeyOf(entry));
   }
   DCPCTL_ASSIGN(Catalog deep, ops::Survey(*files, path,
                                           {.depth = SurveyDepth::kExtents,
                                            .jobs = options.run.jobs,
-                                           .wanted = [&keys](const std::string& key) { return keys.contains(key); },
+                                           .wanted = [&keys](std::string_view key) { return keys.contains(key); },
                                            .limits = options.run.limits,
                                            .stop = options.run.stop}));
   if (deep.tensors.size() != report.catalog.tensors.size())
@@ -144,7 +144,7 @@ Result<void> AddStats(const std::filesystem::path& path, const InspectOptions& o
                              .severity = Severity::kError,
                              .file = std::move(place.file),
                              .offset = place.offset,
-                             .key = deep.tensors[t].key,
+                             .key = std::string(deep.tensors[t].key),
                              .message = scanned.errors[t]->Text()});
   }
   report.catalog.findings = std::move(deep.findings);

@@ -28,7 +28,7 @@ class EntryDigester {
       if (listed.is_tensor) {
         const Tensor& tensor = content_.catalog.tensors[entry.entry.index];
         listed.dtype = Name(tensor.dtype);
-        listed.shape = tensor.shape;
+        listed.shape = tensor.shape.Copy();
         const auto elements = Numel(tensor.shape);
         const auto bytes = elements ? CheckedMul(*elements, ItemBytes(tensor.dtype)) : std::nullopt;
         if (!bytes) return Fail(ErrorKind::kLimit, "tensor has more than 2^64 bytes");

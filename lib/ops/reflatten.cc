@@ -5,12 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "base/quote.h"
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "ops/object_import.h"
 #include "ops/state_tree.h"
 #include "torch/build.h"
@@ -56,9 +56,11 @@ class Reflattener {
                   torch::Flatten(root, root_, limits_, rules, torch::EmptyMappings::kKeep));
     // Chunks, of which there may be millions, go over; what is made anew stays behind to be looked up.
     out_.catalog = std::move(old_.catalog);
+    old_.catalog.pool = out_.catalog.pool;
     old_.catalog.entries = std::exchange(out_.catalog.entries, {});
     old_.catalog.tensors = std::exchange(out_.catalog.tensors, {});
     old_.catalog.objects = std::exchange(out_.catalog.objects, {});
+    old_.catalog.paths = std::exchange(out_.catalog.paths, {});
     out_.catalog.state_order.clear();  // numbers of entries that are no more; the new ones come as the state has them
     for (torch::Leaf& leaf : leaves) DCPCTL_TRY(AddLeaf(std::move(leaf)));
     return std::move(out_);
@@ -69,8 +71,7 @@ class Reflattener {
     for (size_t e = 0; e < old_.paths.size(); ++e) {
       const EntryRef entry = old_.catalog.entries[e];
       if (old_.paths[e].empty()) continue;
-      DCPCTL_TRY(tree_.Add(old_.paths[e], {.is_tensor = entry.is_tensor, .index = static_cast<uint32_t>(e)},
-                           old_.catalog.KeyOf(entry)));
+      DCPCTL_TRY(tree_.Add(old_.paths[e], EntryRef(entry.is_tensor, e), old_.catalog.KeyOf(entry)));
       if (!entry.is_tensor) object_at_.emplace(JoinPath(old_.paths[e]), e);
     }
     for (const KeyPath& path : old_.removed) tree_.AddRemoved(path);
@@ -93,33 +94,35 @@ class Reflattener {
   Result<void> AddLeaf(torch::Leaf leaf) {
     const auto same = object_at_.find(leaf.key);
     if (same != object_at_.end() && old_.paths[same->second] == leaf.path) {
-      Object object = old_.catalog.objects[old_.catalog.entries[same->second].index];
-      return AddObject(std::move(leaf), std::move(object), false);
+      AddObject(std::move(leaf), old_.catalog.objects[old_.catalog.entries[same->second].index], false);
+      return {};
     }
     if (torch::LooksLikeTensor(leaf.value)) {
       if (auto tensor = torch::ReadPlainTensor(leaf.value, root_)) {
         const Reference of = Resolve(tensor->storage_key, tensor->location);
-        if (of.entry) return AddTensor(std::move(leaf), old_.catalog.entries[*of.entry].index);
-        if (of.storage) return AddInnerTensor(std::move(leaf), *std::move(tensor), storages_[*of.storage]);
+        if (of.entry) AddTensor(std::move(leaf), old_.catalog.entries[*of.entry].index);
+        if (of.storage) AddInnerTensor(std::move(leaf), *tensor, storages_[*of.storage]);
+        if (of.entry || of.storage) return {};
       }
     }
     DCPCTL_ASSIGN(Object object, CopyOut(leaf.value));
-    return AddObject(std::move(leaf), std::move(object), true);
-  }
-
-  Result<void> AddTensor(torch::Leaf leaf, uint32_t index) {
-    Tensor tensor = old_.catalog.tensors[index];
-    AddEntry(true, out_.catalog.tensors.size(), leaf.path, false);
-    tensor.key = std::move(leaf.key);
-    tensor.path = std::move(leaf.path);
-    out_.catalog.tensors.push_back(std::move(tensor));
+    AddObject(std::move(leaf), std::move(object), true);
     return {};
   }
 
+  void AddTensor(torch::Leaf leaf, uint32_t index) {
+    const Tensor& old = old_.catalog.tensors[index];
+    Tensor& tensor = out_.catalog.AddTensor(leaf.key, old.dtype, old.shape);
+    tensor.requires_grad = old.requires_grad;
+    tensor.stored_dtype = old.stored_dtype;
+    tensor.first_chunk = old.first_chunk;
+    tensor.chunk_count = old.chunk_count;
+    tensor.path = AddPath(std::move(leaf), false);
+  }
+
   // A tensor that was part of an object.
-  Result<void> AddInnerTensor(torch::Leaf leaf, torch::TensorValue value, const ObjectStorage& storage) {
+  void AddInnerTensor(torch::Leaf leaf, const torch::TensorValue& value, const ObjectStorage& storage) {
     Catalog& catalog = out_.catalog;
-    AddEntry(true, catalog.tensors.size(), leaf.path, true);
     Chunk chunk{.dims = catalog.dims.size(),
                 .offset = storage.record_offset,
                 .length = storage.record_length,
@@ -130,29 +133,25 @@ class Reflattener {
     catalog.dims.insert(catalog.dims.end(), value.shape.size(), 0);
     catalog.dims.insert(catalog.dims.end(), value.shape.begin(), value.shape.end());
     catalog.dims.insert(catalog.dims.end(), value.strides.begin(), value.strides.end());
-    catalog.tensors.push_back({.key = std::move(leaf.key),
-                               .path = std::move(leaf.path),
-                               .dtype = value.dtype,
-                               .requires_grad = value.requires_grad,
-                               .shape = std::move(value.shape),
-                               .first_chunk = catalog.chunks.size(),
-                               .chunk_count = 1});
+    Tensor& tensor = catalog.AddTensor(leaf.key, value.dtype, value.shape);
+    tensor.requires_grad = value.requires_grad;
+    tensor.first_chunk = static_cast<uint32_t>(catalog.chunks.size());
+    tensor.chunk_count = 1;
+    tensor.path = AddPath(std::move(leaf), true);
     catalog.chunks.push_back(chunk);
-    return {};
   }
 
-  Result<void> AddObject(torch::Leaf leaf, Object object, bool made) {
-    AddEntry(false, out_.catalog.objects.size(), leaf.path, made);
-    object.key = std::move(leaf.key);
-    object.path = std::move(leaf.path);
-    out_.catalog.objects.push_back(std::move(object));
-    return {};
+  void AddObject(torch::Leaf leaf, Object from, bool made) {
+    Object& object = out_.catalog.AddObject(leaf.key);
+    from.key = object.key;
+    object = std::move(from);
+    object.path = AddPath(std::move(leaf), made);
   }
 
-  void AddEntry(bool is_tensor, size_t index, const KeyPath& path, bool made) {
-    out_.catalog.entries.push_back({.is_tensor = is_tensor, .index = static_cast<uint32_t>(index)});
-    out_.paths.push_back(path);
+  uint32_t AddPath(torch::Leaf leaf, bool made) {
     out_.made.push_back(made);
+    out_.paths.push_back(leaf.path);
+    return out_.catalog.AddPath(leaf.key, std::move(leaf.path));
   }
 
   // A part of the state, or objects put together, as an object of its own.
@@ -184,8 +183,8 @@ class Reflattener {
   const std::string root_;  // for messages
   pickle::Document state_;
   StateTree tree_;
-  std::vector<ObjectStorage> storages_;                // of all objects, by number
-  std::unordered_map<std::string, size_t> object_at_;  // entries that are objects, by new key
+  std::vector<ObjectStorage> storages_;  // of all objects, by number
+  TextMap<size_t> object_at_;            // entries that are objects, by new key
   Reflattened out_;
 };
 

@@ -116,7 +116,7 @@ class Repairer {
 
   template <typename Record>
   Result<void> Expect(const Record& record, Expected expected) {
-    const std::string key = catalog_.KeyOf(expected.entry);
+    const std::string_view key = catalog_.KeyOf(expected.entry);
     if (record.file == kNoFile) {
       return Fail({.file = like_.string()}, ErrorKind::kCorrupt,
                   "the metadata says no place for " + Quote(key) + ", expected one that is whole");
@@ -178,7 +178,7 @@ class Repairer {
         const FoundRecord& record = found.records[i];
         const std::string wanted = MoveTo(expected_[f][x], record);
         if (wanted.empty()) continue;
-        add("repair.record-differs", record.offset, catalog_.KeyOf(expected_[f][x].entry),
+        add("repair.record-differs", record.offset, std::string(catalog_.KeyOf(expected_[f][x].entry)),
             "record " + std::to_string(i) + " is " + FoundText(record) + ", expected " + wanted);
       }
     }
@@ -252,7 +252,7 @@ class Repairer {
     catalog_.root = path_;
     DcpOutputOptions output{
         .paths = {}, .files = {}, .items = {}, .compat = dcp::DefaultCompat(), .data = DataPolicy::kNone};
-    for (const EntryRef entry : catalog_.entries) output.paths.push_back(PathOfEntry(catalog_, entry));
+    for (const EntryRef entry : catalog_.entries) output.paths.push_back(catalog_.KeyPathOf(entry));
     // The other's metadata, and what it has beside, come last and are not here.
     while (!catalog_.files.empty() && expected_[catalog_.files.size() - 1].empty()) catalog_.files.pop_back();
     DCPCTL_TRY(

@@ -127,15 +127,15 @@ Error NothingToRename(const Catalog& catalog, const RenameRule& rule, const std:
 }
 
 // One rule on all paths.
-Result<void> ApplyToAll(const Catalog& catalog, const Renaming& renaming,
-                        const std::vector<const std::string*>& old_keys, std::vector<KeyPath>& paths) {
+Result<void> ApplyToAll(const Catalog& catalog, const Renaming& renaming, const std::vector<std::string_view>& old_keys,
+                        std::vector<KeyPath>& paths) {
   DCPCTL_ASSIGN(const RenameRule rule, RenameRule::Make(renaming));
   bool found = false;
   for (size_t i = 0; i < paths.size(); ++i) {
     found = rule.Apply(paths[i]) || found;
     if (!paths[i].empty()) continue;
     return Fail(Error(ErrorKind::kMismatch, "--rename " + Quote(renaming.from + "=" + renaming.to) +
-                                                " would leave no name for " + Quote(*old_keys[i]))
+                                                " would leave no name for " + Quote(old_keys[i]))
                     .Advise("give it another name, or leave it out with --exclude"));
   }
   if (!found) return Fail(NothingToRename(catalog, rule, paths));
@@ -144,13 +144,12 @@ Result<void> ApplyToAll(const Catalog& catalog, const Renaming& renaming,
 
 struct Renamed {
   const KeyPath* path;
-  const std::string* old_key;
+  std::string_view old_key;
 };
 
 Result<void> RefuseBoth(const Renamed& a, const Renamed& b, const std::string& what) {
-  return Fail(
-      Error(ErrorKind::kMismatch, Quote(*a.old_key) + " and " + Quote(*b.old_key) + " would both become " + what)
-          .Advise("choose other names, or leave one out with --exclude"));
+  return Fail(Error(ErrorKind::kMismatch, Quote(a.old_key) + " and " + Quote(b.old_key) + " would both become " + what)
+                  .Advise("choose other names, or leave one out with --exclude"));
 }
 
 // Neighbours in the order of paths: equal, one inside the other, or a dict key beside a list position.
@@ -194,7 +193,7 @@ Result<std::vector<bool>> SelectEntries(const Catalog& catalog, const Selection&
   std::vector<Pattern> exclude = MakePatterns(selection.exclude);
   bool any = false;
   for (size_t i = 0; i < catalog.entries.size(); ++i) {
-    const std::string& key = catalog.KeyOf(catalog.entries[i]);
+    const std::string_view key = catalog.KeyOf(catalog.entries[i]);
     const Components parts = SplitAtDots(key);
     // Not any_of(): each pattern has to be asked, to know which are never used.
     const auto count = [&](std::vector<Pattern>& patterns) {
@@ -223,16 +222,16 @@ KeyPath NewPath(const KeyPath& path, const Selection& selection) {
 Result<std::vector<KeyPath>> RenamePaths(const Catalog& catalog, const std::vector<bool>& selected,
                                          const Selection& selection) {
   std::vector<KeyPath> paths;
-  std::vector<const std::string*> old_keys;
+  std::vector<std::string_view> old_keys;
   const std::string_view prefix = WithoutTrailingDots(selection.strip_prefix);
   bool stripped = prefix.empty();
   for (size_t i = 0; i < catalog.entries.size(); ++i) {
     if (!selected[i]) continue;
     const EntryRef entry = catalog.entries[i];
-    const KeyPath& path = entry.is_tensor ? catalog.tensors[entry.index].path : catalog.objects[entry.index].path;
+    const KeyPath path = catalog.KeyPathOf(entry);
     paths.push_back(StripPrefix(path, prefix));
     stripped = stripped || paths.back() != path;
-    old_keys.push_back(&catalog.KeyOf(entry));
+    old_keys.push_back(catalog.KeyOf(entry));
   }
   // A prefix that is nowhere is a slip; the result would look right and not load.
   if (!stripped) return Fail(NoSuchKey(catalog, "--strip-prefix", selection.strip_prefix, CandidateNames(catalog)));

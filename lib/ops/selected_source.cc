@@ -2,11 +2,11 @@
 
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "check/payload.h"
 #include "ops/damage.h"
 #include "ops/select.h"
@@ -17,7 +17,7 @@ namespace {
 
 // What is wrong with entries that nobody asked for is no news.
 void DropFindingsOfOthers(Catalog& catalog, const std::vector<bool>& selected) {
-  std::unordered_set<std::string_view> others;
+  TextViewSet others;
   for (size_t i = 0; i < catalog.entries.size(); ++i) {
     if (!selected[i]) others.insert(catalog.KeyOf(catalog.entries[i]));
   }
@@ -28,10 +28,6 @@ void DropFindingsOfOthers(Catalog& catalog, const std::vector<bool>& selected) {
 
 void Announce(const RunOptions& options, std::string_view stage, uint64_t bytes) {
   if (options.observer != nullptr) options.observer->OnStage(stage, bytes);
-}
-
-const KeyPath& PathOfEntry(const Catalog& catalog, EntryRef entry) {
-  return entry.is_tensor ? catalog.tensors[entry.index].path : catalog.objects[entry.index].path;
 }
 
 Result<SelectedSource> OpenSelected(io::FileSystem& files, const std::filesystem::path& source,
@@ -47,14 +43,14 @@ Result<SelectedSource> OpenSelected(io::FileSystem& files, const std::filesystem
   SelectedSource opened;
   DCPCTL_ASSIGN(opened.catalog, Survey(files, source, survey));
   DCPCTL_ASSIGN(opened.selected, SelectEntries(opened.catalog, options.selection));
-  std::unordered_set<std::string> wanted;
+  TextSet wanted;
   for (size_t i = 0; i < opened.catalog.entries.size(); ++i) {
     const EntryRef entry = opened.catalog.entries[i];
     if (options.objects == ObjectPolicy::kDrop && !entry.is_tensor) opened.selected[i] = false;
-    if (opened.selected[i] && !(open.skip_tensors && entry.is_tensor)) wanted.insert(opened.catalog.KeyOf(entry));
+    if (opened.selected[i] && !(open.skip_tensors && entry.is_tensor)) wanted.emplace(opened.catalog.KeyOf(entry));
   }
   survey.depth = SurveyDepth::kExtents;
-  survey.wanted = [&wanted](const std::string& key) { return wanted.contains(key); };
+  survey.wanted = [&wanted](std::string_view key) { return wanted.contains(key); };
   DCPCTL_ASSIGN(opened.catalog, Survey(files, source, survey));
   if (opened.catalog.entries.size() != opened.selected.size()) {
     return Fail(Place{.file = source.string()}, ErrorKind::kMismatch, "changed while it was being read");

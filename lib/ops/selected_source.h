@@ -30,9 +30,6 @@ Result<SelectedSource> OpenSelected(io::FileSystem& files, const std::filesystem
 // Tells the observer, if there is one.
 void Announce(const RunOptions& options, std::string_view stage, uint64_t bytes = 0);
 
-// The path of an entry in its source.
-const KeyPath& PathOfEntry(const Catalog& catalog, EntryRef entry);
-
 // What was converted, for the caller.
 void CountEntries(const SelectedSource& source, ConvertReport& report);
 

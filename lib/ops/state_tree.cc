@@ -36,7 +36,7 @@ StateTree::Node* StateTree::Child(Node& parent, const PathElement& element) {
 }
 
 Result<StateTree::Node*> StateTree::ChildOrNew(Node& parent, const PathElement& element, Node::Kind kind,
-                                               const std::string& label) {
+                                               std::string_view label) {
   const bool is_position = std::holds_alternative<uint64_t>(element);
   if (is_position && &parent == &root_) {
     return Fail(ErrorKind::kMismatch,
@@ -70,7 +70,7 @@ Result<StateTree::Node*> StateTree::ChildOrNew(Node& parent, const PathElement& 
   return child;
 }
 
-Result<void> StateTree::Add(const KeyPath& path, EntryRef entry, const std::string& label) {
+Result<void> StateTree::Add(const KeyPath& path, EntryRef entry, std::string_view label) {
   Node* node = &root_;
   for (size_t i = 0; i < path.size(); ++i) {
     const bool last = i + 1 == path.size();

@@ -5,10 +5,10 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
+#include "base/text_hash.h"
 #include "dcpctl/catalog.h"
 #include "dcpctl/pickle.h"
 
@@ -21,7 +21,7 @@ struct StateTreeOptions {
 class StateTree {
  public:
   // `label` names the entry in messages. kMismatch, naming both entries, when a place is taken.
-  Result<void> Add(const KeyPath& path, EntryRef entry, const std::string& label);
+  Result<void> Add(const KeyPath& path, EntryRef entry, std::string_view label);
   // An entry that the checkpoint has and the output does not: its position in a list is kept.
   void AddRemoved(const KeyPath& path);
 
@@ -35,15 +35,15 @@ class StateTree {
  private:
   struct Node {
     enum class Kind : uint8_t { kLeaf, kDict, kList, kRemoved } kind = Kind::kDict;
-    EntryRef entry{};
-    std::string label;                              // of the entry, or of the first one below
-    std::vector<std::string> keys;                  // kDict, in order of arrival
-    std::vector<std::unique_ptr<Node>> children;    // of keys, or by list position; null is a gap
-    std::unordered_map<std::string, size_t> index;  // of keys
+    EntryRef entry;
+    std::string label;                            // of the entry, or of the first one below
+    std::vector<std::string> keys;                // kDict, in order of arrival
+    std::vector<std::unique_ptr<Node>> children;  // of keys, or by list position; null is a gap
+    TextMap<size_t> index;                        // of keys
   };
 
   static Node* Child(Node& parent, const PathElement& element);
-  Result<Node*> ChildOrNew(Node& parent, const PathElement& element, Node::Kind kind, const std::string& label);
+  Result<Node*> ChildOrNew(Node& parent, const PathElement& element, Node::Kind kind, std::string_view label);
   Result<pickle::Value> BuildNode(const Node& node, bool is_state, uint32_t depth, pickle::Document& document);
   Result<pickle::Value> BuildDict(const Node& node, bool is_state, uint32_t depth, pickle::Document& document);
   Result<pickle::Value> BuildList(const Node& node, uint32_t depth, pickle::Document& document);

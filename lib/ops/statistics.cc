@@ -65,7 +65,7 @@ class TensorScan {
         continue;
       }
       const uint64_t elements = Numel(tensor.shape).value_or(0);
-      builder.AddTensor(builder.AddOutput(tensor.key, elements * ItemBytes(tensor.dtype)), 0, tensor);
+      builder.AddTensor(builder.AddOutput(std::string(tensor.key), elements * ItemBytes(tensor.dtype)), 0, tensor);
       groups_.emplace_back((elements + engine::kScanGroup - 1) / engine::kScanGroup, Accumulator(tensor.dtype));
       tensors_.push_back(index);
     }

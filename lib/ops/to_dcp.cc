@@ -53,7 +53,7 @@ Result<NamedSource> WithFlattening(NamedSource named, Flattening rules, const Co
   FlatEntries flat{.catalog = std::move(named.source.catalog), .paths = std::move(named.paths), .removed = {}};
   for (size_t e = 0; e < flat.catalog.entries.size(); ++e) {
     if (!named.source.selected[e])
-      flat.removed.push_back(NewPath(PathOfEntry(flat.catalog, flat.catalog.entries[e]), options.selection));
+      flat.removed.push_back(NewPath(flat.catalog.KeyPathOf(flat.catalog.entries[e]), options.selection));
   }
   DCPCTL_ASSIGN(Reflattened result, Reflatten(std::move(flat), rules, options.run.limits));
   named.source.catalog = std::move(result.catalog);

@@ -27,7 +27,7 @@ Result<TorchOutput> PlanOutput(const SelectedSource& source, const std::filesyst
   DCPCTL_ASSIGN(output.paths, RenamePaths(catalog, source.selected, options.selection));
   for (size_t i = 0; i < catalog.entries.size(); ++i) {
     if (!source.selected[i])
-      output.removed.push_back(NewPath(PathOfEntry(catalog, catalog.entries[i]), options.selection));
+      output.removed.push_back(NewPath(catalog.KeyPathOf(catalog.entries[i]), options.selection));
   }
   DCPCTL_ASSIGN(TorchOutput planned, PlanTorchOutput(catalog, target.string(), output));
   DCPCTL_TRY(CheckPlan(planned.plan));

@@ -6,11 +6,11 @@
 #include <string>
 #include <thread>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 
 #include "base/checked.h"
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "check/movement.h"
 #include "ops/damage.h"
 #include "ops/detect.h"
@@ -56,7 +56,7 @@ void SoftenUnsupported(Findings& findings) {
 }
 
 void DropFindingsOfOthers(Verified& verified) {
-  std::unordered_set<std::string_view> others;
+  TextViewSet others;
   for (size_t i = 0; i < verified.catalog.entries.size(); ++i) {
     if (!verified.selected[i]) others.insert(verified.catalog.KeyOf(verified.catalog.entries[i]));
   }

@@ -1,8 +1,8 @@
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "check/accounting.h"
 #include "check/archive_log.h"
 #include "check/coverage.h"
@@ -52,9 +52,9 @@ class DcpVerifier {
       DCPCTL_ASSIGN(const Catalog names, dcp::SurveyDirectory(files_, path_, survey, {.goes_on = true}));
       DCPCTL_ASSIGN(const std::vector<bool> selected, SelectedEntries(names, options_.selection));
       for (size_t i = 0; i < selected.size(); ++i) {
-        if (selected[i]) wanted_.insert(names.KeyOf(names.entries[i]));
+        if (selected[i]) wanted_.emplace(names.KeyOf(names.entries[i]));
       }
-      survey.wanted = [this](const std::string& key) { return wanted_.contains(key); };
+      survey.wanted = [this](std::string_view key) { return wanted_.contains(key); };
     }
     survey.depth = SurveyDepth::kExtents;
     const dcp::SurveyHooks hooks{
@@ -70,6 +70,7 @@ class DcpVerifier {
 
   // Keys are distinct; the names that a conversion makes of them need not be.
   void CheckNames() {
+    if (verified_.catalog.paths.empty()) return;  // they are the keys
     const auto paths = RenamePaths(verified_.catalog, verified_.selected, {});
     if (paths) return;
     verified_.catalog.findings.push_back({.id = "dcp.key-collision",
@@ -105,7 +106,7 @@ class DcpVerifier {
   const std::filesystem::path& path_;
   const VerifyOptions& options_;
   check::ArchiveLog log_;
-  std::unordered_set<std::string> wanted_;
+  TextSet wanted_;
   std::vector<check::FileRange> spare_;
   Verified verified_;
 };

@@ -14,7 +14,7 @@ void Report(const Tensor& tensor, uint64_t count, uint64_t elements, uint64_t fi
   if (count == 0) return;
   findings.push_back({.id = is_nan ? "values.nan" : "values.inf",
                       .severity = Severity::kError,
-                      .key = tensor.key,
+                      .key = std::string(tensor.key),
                       .message = std::to_string(count) + " of " + std::to_string(elements) + " elements " +
                                  (count == 1 ? "is " : "are ") + (is_nan ? "NaN" : "infinite") + ", the first at " +
                                  ToString(DimsView(Unravel(tensor.shape, first)))});
@@ -24,7 +24,7 @@ void NoteUnknownTypes(const Catalog& catalog, const std::vector<uint32_t>& unkno
   for (const uint32_t index : unknown) {
     findings.push_back({.id = "values.unknown-type",
                         .severity = Severity::kNote,
-                        .key = catalog.tensors[index].key,
+                        .key = std::string(catalog.tensors[index].key),
                         .message = "values of " + std::string(Name(catalog.tensors[index].dtype)) +
                                    " were not looked at: the LibTorch of the plug-in does not have this type"});
   }

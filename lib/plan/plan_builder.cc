@@ -51,8 +51,8 @@ uint64_t PlanBuilder::AddDims(DimsView dims) {
   return first;
 }
 
-uint32_t PlanBuilder::AddKey(const std::string& key) {
-  if (plan_.keys.empty() || plan_.keys.back() != key) plan_.keys.push_back(key);
+uint32_t PlanBuilder::AddKey(std::string_view key) {
+  if (plan_.keys.empty() || plan_.keys.back() != key) plan_.keys.emplace_back(key);
   return static_cast<uint32_t>(plan_.keys.size() - 1);
 }
 

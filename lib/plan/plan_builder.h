@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dcpctl/catalog.h"
@@ -58,7 +59,7 @@ class PlanBuilder {
   };
 
   uint64_t AddDims(DimsView dims);
-  uint32_t AddKey(const std::string& key);
+  uint32_t AddKey(std::string_view key);
   ChunkIndex& IndexOf(const Tensor& tensor);
   static size_t FindFirst(ChunkIndex& index, uint64_t lowest);
   uint32_t SourceOf(const Tensor& tensor, IndexedChunk& chunk);

@@ -49,7 +49,7 @@ std::string TransformText(const Catalog& catalog, uint32_t chain) {
 bool HasTransforms(const Catalog& catalog) { return catalog.transform_chains.size() > 1; }
 
 // The empty string is a legal key.
-std::string KeyText(const std::string& key) { return key.empty() ? "\"\"" : key; }
+std::string_view KeyText(std::string_view key) { return key.empty() ? "\"\"" : key; }
 
 std::string FileName(const Catalog& catalog, uint32_t file) {
   if (file >= catalog.files.size()) return "";  // the metadata says no place for it: there is a finding
@@ -122,9 +122,9 @@ std::string ExplainNames(const std::vector<const SourceFile*>& files) {
          "of files is fine, and so are empty ones.\n";
 }
 
-void AddField(std::string& out, std::string_view name, const std::string& value, const TextStyle& style) {
+void AddField(std::ostream& out, std::string_view name, const std::string& value, const TextStyle& style) {
   static constexpr size_t kNameColumns = 15;
-  out += Paint(name, Ink::kBold, style) + std::string(kNameColumns - name.size(), ' ') + value + "\n";
+  out << Paint(name, Ink::kBold, style) << std::string(kNameColumns - name.size(), ' ') << value << "\n";
 }
 
 std::string PathText(const KeyPath& path) {
@@ -149,24 +149,55 @@ std::string StatText(const Number& number) {
       number);
 }
 
-// In the order of the columns. Nothing where nothing is known.
-std::vector<std::pair<std::string, std::string>> StatsFields(const InspectReport& report, uint32_t tensor) {
+constexpr std::array<std::string_view, 6> kStats = {"min", "max", "mean", "std", "nan", "inf"};
+
+// In the order of kStats. Nothing where nothing is known.
+std::array<std::string, kStats.size()> StatsTexts(const InspectReport& report, uint32_t tensor) {
   const std::optional<TensorStats> stats = tensor < report.stats.size() ? report.stats[tensor] : std::nullopt;
-  if (!stats) return {{"min", ""}, {"max", ""}, {"mean", ""}, {"std", ""}, {"nan", ""}, {"inf", ""}};
-  return {{"min", StatText(stats->min)}, {"max", StatText(stats->max)},    {"mean", StatText(stats->mean)},
-          {"std", StatText(stats->std)}, {"nan", FormatCount(stats->nan)}, {"inf", FormatCount(stats->inf)}};
+  if (!stats) return {};
+  return {StatText(stats->min), StatText(stats->max),    StatText(stats->mean),
+          StatText(stats->std), FormatCount(stats->nan), FormatCount(stats->inf)};
 }
 
-std::string ChunkTable(const Catalog& catalog, const Tensor& tensor, const TextStyle& style) {
+// The last cells of a line about a stored part.
+template <typename Record>
+void AddPlace(text::RowSink& row, const Catalog& catalog, const Record& record) {
+  row.Cell(FileName(catalog, record.file)).Cell(std::to_string(record.offset)).Cell(std::to_string(record.length));
+  row.Cell(TransformText(catalog, record.transforms)).End();
+}
+
+void WriteChunkTable(std::ostream& out, const Catalog& catalog, const Tensor& tensor, const TextStyle& style) {
   std::vector<text::Column> columns = {
       {"BOX"}, {"FILE", Align::kLeft, true}, {"OFFSET", Align::kRight}, {"LENGTH", Align::kRight}};
   if (HasTransforms(catalog)) columns.push_back({"TRANSFORMS"});
-  text::Table table(std::move(columns));
-  for (const Chunk& chunk : catalog.ChunksOf(tensor)) {
-    table.AddRow({ToString(catalog.BoxOf(tensor, chunk)), FileName(catalog, chunk.file), std::to_string(chunk.offset),
-                  std::to_string(chunk.length), TransformText(catalog, chunk.transforms)});
+  const auto rows = [&](text::RowSink& row) {
+    for (const Chunk& chunk : catalog.ChunksOf(tensor)) {
+      row.Cell(ToString(catalog.BoxOf(tensor, chunk)));
+      AddPlace(row, catalog, chunk);
+    }
+  };
+  text::WriteTable(out, columns, rows, TableStyle(style));
+}
+
+// The cells of a line of the table.
+void AddEntry(text::RowSink& row, const InspectReport& report, EntryRef entry) {
+  const Catalog& catalog = report.catalog;
+  const bool has_stats = !report.stats.empty();
+  if (!entry.is_tensor) {
+    const Object& object = catalog.objects[entry.index];
+    row.Cell(KeyText(object.key)).Cell("object").Cell("").Cell(FormatBytes(object.length)).Cell("");
+    for (size_t i = 0; has_stats && i < kStats.size(); ++i) row.Cell("");
+    row.Cell(TransformText(catalog, object.transforms)).End();
+    return;
   }
-  return table.Render(TableStyle(style));
+  const Tensor& tensor = catalog.tensors[entry.index];
+  row.Cell(KeyText(tensor.key)).Cell(Name(tensor.dtype)).Cell(ToString(tensor.shape));
+  row.Cell(FormatBytes(BytesOf(tensor))).Cell(FormatCount(tensor.chunk_count));
+  if (has_stats) {
+    for (const std::string& value : StatsTexts(report, entry.index)) row.Cell(value);
+  }
+  const uint32_t chain = tensor.chunk_count == 0 ? 0 : catalog.ChunksOf(tensor)[0].transforms;
+  row.Cell(TransformText(catalog, chain)).End();
 }
 
 }  // namespace
@@ -196,39 +227,21 @@ std::string RenderTotals(const InspectReport& report, const TextStyle& style) {
   return first + "\n" + second + "\n" + third;
 }
 
-std::string RenderTable(const InspectReport& report, const TextStyle& style) {
-  const Catalog& catalog = report.catalog;
+void WriteTable(std::ostream& out, const InspectReport& report, const TextStyle& style) {
   std::vector<text::Column> columns = {
       {"KEY", Align::kLeft, true}, {"DTYPE"}, {"SHAPE"}, {"BYTES", Align::kRight}, {"CHUNKS", Align::kRight}};
-  const bool has_stats = !report.stats.empty();
-  if (has_stats) {
+  if (!report.stats.empty()) {
     for (const char* const name : {"MIN", "MAX", "MEAN", "STD", "NAN", "INF"}) columns.push_back({name, Align::kRight});
   }
-  if (HasTransforms(catalog)) columns.push_back({"TRANSFORMS"});
-  text::Table table(std::move(columns));
-  for (const EntryRef entry : catalog.entries) {
-    std::vector<std::string> cells;
-    if (entry.is_tensor) {
-      const Tensor& tensor = catalog.tensors[entry.index];
-      const uint32_t chain = tensor.chunk_count == 0 ? 0 : catalog.ChunksOf(tensor)[0].transforms;
-      cells = {KeyText(tensor.key), std::string(Name(tensor.dtype)), ToString(DimsView(tensor.shape)),
-               FormatBytes(BytesOf(tensor)), FormatCount(tensor.chunk_count)};
-      for (auto& [name, value] : StatsFields(report, entry.index)) {
-        if (has_stats) cells.push_back(std::move(value));
-      }
-      cells.push_back(TransformText(catalog, chain));
-    } else {
-      const Object& object = catalog.objects[entry.index];
-      cells = {KeyText(object.key), "object", "", FormatBytes(object.length), ""};
-      if (has_stats) cells.resize(cells.size() + 6);
-      cells.push_back(TransformText(catalog, object.transforms));
-    }
-    table.AddRow(std::move(cells));
-  }
-  return RenderTotals(report, style) + "\n" + table.Render(TableStyle(style));
+  if (HasTransforms(report.catalog)) columns.push_back({"TRANSFORMS"});
+  out << RenderTotals(report, style) << "\n";
+  const auto rows = [&](text::RowSink& row) {
+    for (const EntryRef entry : report.catalog.entries) AddEntry(row, report, entry);
+  };
+  text::WriteTable(out, columns, rows, TableStyle(style));
 }
 
-std::string RenderFiles(const InspectReport& report, const TextStyle& style) {
+void WriteFiles(std::ostream& out, const InspectReport& report, const TextStyle& style) {
   const std::vector<const SourceFile*> files = FilesByRank(report.catalog);
   text::Table table({{"FILE", Align::kLeft, true},
                      {"RANK", Align::kRight},
@@ -241,95 +254,98 @@ std::string RenderFiles(const InspectReport& report, const TextStyle& style) {
                   file->rank ? std::to_string(*file->rank) : "", file->bucket ? std::to_string(*file->bucket) : "",
                   FormatCount(file->entries), FormatBytes(file->bytes), NoteOf(*file)});
   }
-  return RenderTotals(report, style) + RenderDetails(report.catalog) + "\n" + table.Render(TableStyle(style)) +
-         ExplainNames(files);
+  out << RenderTotals(report, style) << RenderDetails(report.catalog) << "\n"
+      << table.Render(TableStyle(style)) << ExplainNames(files);
 }
 
-std::string RenderChunks(const InspectReport& report, const TextStyle& style) {
+void WriteChunks(std::ostream& out, const InspectReport& report, const TextStyle& style) {
   const Catalog& catalog = report.catalog;
   std::vector<text::Column> columns = {
       {"KEY", Align::kLeft, true}, {"BOX"}, {"FILE"}, {"OFFSET", Align::kRight}, {"LENGTH", Align::kRight}};
   if (HasTransforms(catalog)) columns.push_back({"TRANSFORMS"});
-  text::Table table(std::move(columns));
-  const auto add = [&](const std::string& key, std::string box, const auto& record) {
-    table.AddRow({KeyText(key), std::move(box), FileName(catalog, record.file), std::to_string(record.offset),
-                  std::to_string(record.length), TransformText(catalog, record.transforms)});
-  };
-  for (const EntryRef entry : catalog.entries) {
-    if (!entry.is_tensor) {
-      add(catalog.objects[entry.index].key, "object", catalog.objects[entry.index]);
-      continue;
+  const auto rows = [&](text::RowSink& row) {
+    for (const EntryRef entry : catalog.entries) {
+      if (!entry.is_tensor) {
+        const Object& object = catalog.objects[entry.index];
+        row.Cell(KeyText(object.key)).Cell("object");
+        AddPlace(row, catalog, object);
+        continue;
+      }
+      const Tensor& tensor = catalog.tensors[entry.index];
+      for (const Chunk& chunk : catalog.ChunksOf(tensor)) {
+        row.Cell(KeyText(tensor.key)).Cell(ToString(catalog.BoxOf(tensor, chunk)));
+        AddPlace(row, catalog, chunk);
+      }
     }
-    const Tensor& tensor = catalog.tensors[entry.index];
-    for (const Chunk& chunk : catalog.ChunksOf(tensor)) add(tensor.key, ToString(catalog.BoxOf(tensor, chunk)), chunk);
-  }
-  return RenderTotals(report, style) + "\n" + table.Render(TableStyle(style));
+  };
+  out << RenderTotals(report, style) << "\n";
+  text::WriteTable(out, columns, rows, TableStyle(style));
 }
 
-std::string RenderEntry(const InspectReport& report, const TextStyle& style) {
-  if (!report.entry) return "";
+void WriteEntry(std::ostream& out, const InspectReport& report, const TextStyle& style) {
+  if (!report.entry) return;
   const Catalog& catalog = report.catalog;
-  std::string out;
-  AddField(out, "key", text::Printable(KeyText(catalog.KeyOf(*report.entry))), style);
+  const auto add = [&](std::string_view name, const std::string& value) { AddField(out, name, value, style); };
+  add("key", text::Printable(KeyText(catalog.KeyOf(*report.entry))));
   if (report.entry->is_tensor) {
     const Tensor& tensor = catalog.tensors[report.entry->index];
-    AddField(out, "path", PathText(tensor.path), style);
-    AddField(out, "dtype", std::string(Name(tensor.dtype)), style);
-    AddField(out, "shape", ToString(DimsView(tensor.shape)), style);
-    AddField(out, "bytes", FormatCount(BytesOf(tensor)), style);
-    AddField(out, "requires_grad", tensor.requires_grad ? "true" : "false", style);
-    for (const auto& [name, value] : StatsFields(report, report.entry->index)) {
-      if (!value.empty()) AddField(out, name, value, style);
+    add("path", PathText(catalog.KeyPathOf(tensor)));
+    add("dtype", std::string(Name(tensor.dtype)));
+    add("shape", ToString(tensor.shape));
+    add("bytes", FormatCount(BytesOf(tensor)));
+    add("requires_grad", tensor.requires_grad ? "true" : "false");
+    const auto stats = StatsTexts(report, report.entry->index);
+    for (size_t i = 0; i < kStats.size(); ++i) {
+      if (!stats[i].empty()) add(kStats[i], stats[i]);
     }
-    AddField(out, "chunks", FormatCount(tensor.chunk_count), style);
-    return out + "\n" + ChunkTable(catalog, tensor, style);
+    add("chunks", FormatCount(tensor.chunk_count));
+    out << "\n";
+    return WriteChunkTable(out, catalog, tensor, style);
   }
   const Object& object = catalog.objects[report.entry->index];
-  AddField(out, "path", PathText(object.path), style);
-  if (object.value) AddField(out, "type", text::Printable(pickle::TypeName(object.value->document.root())), style);
-  AddField(out, "stored",
-           Plural(object.length, "byte") + " at " + std::to_string(object.offset) + " of " +
-               text::Printable(FileName(catalog, object.file)),
-           style);
+  add("path", PathText(catalog.KeyPathOf(object)));
+  if (object.value) add("type", text::Printable(pickle::TypeName(object.value->document.root())));
+  add("stored", Plural(object.length, "byte") + " at " + std::to_string(object.offset) + " of " +
+                    text::Printable(FileName(catalog, object.file)));
   if (const std::string transforms = TransformText(catalog, object.transforms); !transforms.empty())
-    AddField(out, "transforms", text::Printable(transforms), style);
-  if (const std::string foreign = ForeignNamesText(report); !foreign.empty())
-    AddField(out, "foreign names", foreign, style);
-  if (object.value) AddField(out, "value", ValueText(object.value->document.root()), style);
-  return out;
+    add("transforms", text::Printable(transforms));
+  if (const std::string foreign = ForeignNamesText(report); !foreign.empty()) add("foreign names", foreign);
+  if (object.value) add("value", ValueText(object.value->document.root()));
 }
 
-std::string RenderKeys(const InspectReport& report, bool escaped) {
-  std::string lines;
+void WriteKeys(std::ostream& out, const InspectReport& report, bool escaped) {
   for (const EntryRef entry : report.catalog.entries) {
-    const std::string& key = report.catalog.KeyOf(entry);
-    lines += (escaped ? text::Printable(key) : key) + "\n";
+    const std::string_view key = report.catalog.KeyOf(entry);
+    if (escaped) {
+      out << text::Printable(key) << '\n';
+    } else {
+      out << key << '\n';
+    }
   }
-  return lines;
 }
 
-std::string RenderRecords(const InspectReport& report, const TextStyle& style) {
+void WriteRecords(std::ostream& out, const InspectReport& report, const TextStyle& style) {
   const InspectTotals& totals = report.totals;
-  std::string out = Paint(text::Printable(report.catalog.root.string()) + ":", Ink::kBold, style) +
-                    " data files of a DCP checkpoint without .metadata\n";
-  out += Plural(totals.chunks, "part") + " of tensors, " + Plural(totals.objects, "object") + "; " +
-         FormatCount(totals.elements) + " elements, " + FormatBytes(totals.bytes) + "; " +
-         Plural(totals.files, "file") + ", " + FormatBytes(totals.file_bytes) +
-         "\n\nNothing here says what the records are called.\n";
-  text::Table table({{"FILE", Align::kLeft, true},
-                     {"OFFSET", Align::kRight},
-                     {"LENGTH", Align::kRight},
-                     {"TYPE", Align::kLeft},
-                     {"SHAPE", Align::kLeft, true}});
-  for (const FoundRecord& record : report.records) {
-    const std::string type = !record.problem.empty() ? "unreadable"
-                             : record.is_tensor      ? std::string(Name(record.dtype))
-                                                     : record.type;
-    table.AddRow({text::Printable(FileName(report.catalog, record.file)), FormatCount(record.offset),
-                  FormatCount(record.length), text::Printable(type),
-                  record.is_tensor ? ToString(DimsView(record.shape)) : text::Printable(record.problem)});
-  }
-  return out + table.Render(TableStyle(style));
+  out << Paint(text::Printable(report.catalog.root.string()) + ":", Ink::kBold, style)
+      << " data files of a DCP checkpoint without .metadata\n"
+      << Plural(totals.chunks, "part") << " of tensors, " << Plural(totals.objects, "object") << "; "
+      << FormatCount(totals.elements) << " elements, " << FormatBytes(totals.bytes) << "; "
+      << Plural(totals.files, "file") << ", " << FormatBytes(totals.file_bytes)
+      << "\n\nNothing here says what the records are called.\n";
+  const std::vector<text::Column> columns = {{"FILE", Align::kLeft, true},
+                                             {"OFFSET", Align::kRight},
+                                             {"LENGTH", Align::kRight},
+                                             {"TYPE", Align::kLeft},
+                                             {"SHAPE", Align::kLeft, true}};
+  const auto rows = [&](text::RowSink& row) {
+    for (const FoundRecord& record : report.records) {
+      row.Cell(FileName(report.catalog, record.file));
+      row.Cell(FormatCount(record.offset)).Cell(FormatCount(record.length));
+      row.Cell(!record.problem.empty() ? "unreadable" : record.is_tensor ? Name(record.dtype) : record.type);
+      row.Cell(record.is_tensor ? ToString(record.shape) : record.problem).End();
+    }
+  };
+  text::WriteTable(out, columns, rows, TableStyle(style));
 }
 
 }  // namespace dcpctl::report

@@ -68,34 +68,36 @@ std::string Describe(const Node& node) {
   return text;
 }
 
-void AddRows(const Node& node, const std::string& lead, text::Table& table) {
+void AddRows(const Node& node, const std::string& lead, text::RowSink& row) {
   for (size_t i = 0; i < node.children.size(); ++i) {
     const Node& child = node.children[i];
     const bool last = i + 1 == node.children.size();
-    table.AddRow({lead + (last ? "└── " : "├── ") + child.label, child.object ? "" : text::FormatBytes(child.bytes),
-                  Describe(child)});
-    AddRows(child, lead + (last ? "    " : "│   "), table);
+    row.Cell(lead + (last ? "└── " : "├── ") + child.label);
+    row.Cell(child.object ? "" : text::FormatBytes(child.bytes)).Cell(Describe(child)).End();
+    AddRows(child, lead + (last ? "    " : "│   "), row);
   }
 }
 
 }  // namespace
 
-std::string RenderTree(const InspectReport& report, const TextStyle& style) {
+void WriteTree(std::ostream& out, const InspectReport& report, const TextStyle& style) {
   const Catalog& catalog = report.catalog;
   Node root;
   root.label = ".";
   for (const EntryRef entry : catalog.entries) {
     if (entry.is_tensor) {
-      Insert(root, catalog.tensors[entry.index].path, &catalog.tensors[entry.index], nullptr);
+      Insert(root, catalog.KeyPathOf(entry), &catalog.tensors[entry.index], nullptr);
     } else {
-      Insert(root, catalog.objects[entry.index].path, nullptr, &catalog.objects[entry.index]);
+      Insert(root, catalog.KeyPathOf(entry), nullptr, &catalog.objects[entry.index]);
     }
   }
-  text::Table table({{"", text::Align::kLeft, true}, {"", text::Align::kRight}, {""}});
-  table.AddRow({root.label, text::FormatBytes(root.bytes), Describe(root)});
-  AddRows(root, "", table);
-  return RenderTotals(report, style) + "\n" +
-         table.Render({.width = style.width, .header = false, .indent = 0, .style = {}});
+  const auto rows = [&root](text::RowSink& row) {
+    row.Cell(root.label).Cell(text::FormatBytes(root.bytes)).Cell(Describe(root)).End();
+    AddRows(root, "", row);
+  };
+  out << RenderTotals(report, style) << "\n";
+  text::WriteTable(out, {{"", text::Align::kLeft, true}, {"", text::Align::kRight}, {""}}, rows,
+                   {.width = style.width, .header = false, .indent = 0, .style = {}});
 }
 
 }  // namespace dcpctl::report

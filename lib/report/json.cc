@@ -77,7 +77,7 @@ Json TensorJson(const InspectReport& report, uint32_t index) {
   const Catalog& catalog = report.catalog;
   const Tensor& tensor = catalog.tensors[index];
   Json json = {{"key", tensor.key},
-               {"path", PathJson(tensor.path)},
+               {"path", PathJson(catalog.KeyPathOf(tensor))},
                {"kind", "tensor"},
                {"dtype", Name(tensor.dtype)},
                {"shape", DimsJson(tensor.shape)}};
@@ -90,7 +90,7 @@ Json TensorJson(const InspectReport& report, uint32_t index) {
 }
 
 Json ObjectJson(const Catalog& catalog, const Object& object) {
-  Json json = {{"key", object.key}, {"path", PathJson(object.path)}, {"kind", "object"}};
+  Json json = {{"key", object.key}, {"path", PathJson(catalog.KeyPathOf(object))}, {"kind", "object"}};
   if (object.value) {
     json["type"] = pickle::TypeName(object.value->document.root());
     json["value"] = ValueJson(object.value->document.root());

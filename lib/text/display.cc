@@ -96,7 +96,14 @@ std::vector<Glyph> Clusters(std::string_view text) {
 
 }  // namespace
 
+bool IsPrintableAscii(std::string_view text) {
+  bool is = true;  // no way out early: most text is, and a plain loop over it goes many at a time
+  for (const char c : text) is &= c >= 0x20 && c < 0x7f;
+  return is;
+}
+
 size_t DisplayWidth(std::string_view text) {
+  if (IsPrintableAscii(text)) return text.size();
   size_t width = 0;
   while (!text.empty()) {
     const Glyph next = First(text);
@@ -127,6 +134,7 @@ std::string Ellipsize(std::string_view text, size_t width) {
 }
 
 std::string Printable(std::string_view text) {
+  if (IsPrintableAscii(text)) return std::string(text);
   std::string escaped = Escape(text);
   // A backslash alone needs no escape on a terminal; each one makes the escaped text a byte longer.
   const auto backslashes = static_cast<size_t>(std::count(text.begin(), text.end(), '\\'));

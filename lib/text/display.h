@@ -16,6 +16,9 @@ size_t DisplayWidth(std::string_view text);
 // sequence or parts a combining character from what it combines with. Empty for width 0.
 std::string Ellipsize(std::string_view text, size_t width);
 
+// Nothing but ASCII that a terminal prints.
+bool IsPrintableAscii(std::string_view text);
+
 // `text` itself when nothing in it could act on a terminal, else Escape(text) of base/quote.h. Safe to call twice.
 std::string Printable(std::string_view text);
 

@@ -1,6 +1,8 @@
 #include "text/table.h"
 
 #include <algorithm>
+#include <ostream>
+#include <sstream>
 
 #include "text/display.h"
 
@@ -10,36 +12,72 @@ namespace {
 constexpr size_t kGap = 2;
 constexpr size_t kMinFlexible = 8;
 
-// Writes cells into lines. Padding is held back until text follows it, so that no line ends in spaces.
-class Writer {
+class Measurer final : public RowSink {
  public:
-  Writer(const std::vector<Column>& columns, const std::vector<size_t>& widths, const TableOptions& options)
-      : columns_(columns), widths_(widths), options_(options) {}
+  explicit Measurer(size_t columns) : RowSink(columns), widths_(columns) {}
 
-  void Line(size_t row, const std::vector<std::string>& cells) {
-    size_t pending = options_.indent;
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      const std::string cell = Ellipsize(cells[i], widths_[i]);
-      const size_t padding = widths_[i] - DisplayWidth(cell);
-      const bool right = columns_[i].align == Align::kRight;
-      if (right) pending += padding;
-      if (!cell.empty()) {
-        out_.append(pending, ' ');
-        out_ += options_.style ? options_.style(cell, row, i) : cell;
-        pending = 0;
-      }
-      pending += (right ? 0 : padding) + kGap;
-    }
-    out_ += '\n';
-  }
-
-  std::string Take() && { return std::move(out_); }
+  [[nodiscard]] const std::vector<size_t>& widths() const { return widths_; }
 
  private:
+  void OnEnd(size_t /*row*/) override {
+    for (size_t i = 0; i < widths_.size(); ++i) widths_[i] = std::max(widths_[i], DisplayWidth(CellAt(i)));
+  }
+
+  std::vector<size_t> widths_;
+};
+
+// Padding is held back until text follows it, so that no line ends in spaces.
+class Writer final : public RowSink {
+ public:
+  Writer(std::ostream& out, const std::vector<Column>& columns, const std::vector<size_t>& widths,
+         const TableOptions& options)
+      : RowSink(columns.size()), out_(out), columns_(columns), widths_(widths), options_(options) {}
+
+  void Header() {
+    for (const Column& column : columns_) Add(column.header, kHeaderRow);
+    EndLine();
+  }
+
+ private:
+  void OnEnd(size_t row) override {
+    for (size_t i = 0; i < columns_.size(); ++i) Add(CellAt(i), row);
+    EndLine();
+  }
+
+  void Add(std::string_view cell, size_t row) {
+    const size_t column = next_++;
+    std::string cut;
+    size_t width = DisplayWidth(cell);
+    if (width > widths_[column]) {
+      cell = cut = Ellipsize(cell, widths_[column]);
+      width = DisplayWidth(cell);
+    }
+    const size_t padding = widths_[column] - width;
+    const bool right = columns_[column].align == Align::kRight;
+    if (right) pending_ += padding;
+    if (!cell.empty()) {
+      line_.append(pending_, ' ');
+      line_ += options_.style ? options_.style(cell, row, column) : cell;
+      pending_ = 0;
+    }
+    pending_ += (right ? 0 : padding) + kGap;
+  }
+
+  void EndLine() {
+    line_ += '\n';
+    out_.write(line_.data(), static_cast<std::streamsize>(line_.size()));
+    line_.clear();
+    next_ = 0;
+    pending_ = options_.indent;
+  }
+
+  std::ostream& out_;
   const std::vector<Column>& columns_;
   const std::vector<size_t>& widths_;
   const TableOptions& options_;
-  std::string out_;
+  std::string line_;
+  size_t next_ = 0;  // column
+  size_t pending_ = options_.indent;
 };
 
 void Shrink(const std::vector<Column>& columns, const TableOptions& options, std::vector<size_t>& widths) {
@@ -54,27 +92,52 @@ void Shrink(const std::vector<Column>& columns, const TableOptions& options, std
 
 }  // namespace
 
-void Table::AddRow(std::vector<std::string> cells) {
-  cells.resize(columns_.size());
-  for (std::string& cell : cells) cell = Printable(cell);
-  rows_.push_back(std::move(cells));
+RowSink& RowSink::Cell(std::string_view text) {
+  if (IsPrintableAscii(text)) {
+    text_ += text;
+  } else {
+    text_ += Printable(text);
+  }
+  ends_.push_back(text_.size());
+  return *this;
+}
+
+void RowSink::End() {
+  ends_.resize(columns_, text_.size());
+  OnEnd(rows_++);
+  text_.clear();
+  ends_.clear();
+}
+
+std::string_view RowSink::CellAt(size_t column) const {
+  const size_t begin = column == 0 ? 0 : ends_[column - 1];
+  return std::string_view(text_).substr(begin, ends_[column] - begin);
+}
+
+void WriteTable(std::ostream& out, const std::vector<Column>& columns, const RowSource& rows,
+                const TableOptions& options) {
+  if (columns.empty()) return;
+  Measurer measurer(columns.size());
+  rows(measurer);
+  std::vector<size_t> widths = measurer.widths();
+  for (size_t i = 0; options.header && i < columns.size(); ++i)
+    widths[i] = std::max(widths[i], DisplayWidth(columns[i].header));
+  Shrink(columns, options, widths);
+  Writer writer(out, columns, widths, options);
+  if (options.header) writer.Header();
+  rows(writer);
 }
 
 std::string Table::Render(const TableOptions& options) const {
-  if (columns_.empty()) return "";
-  std::vector<std::string> header;
-  std::vector<size_t> widths;
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    header.push_back(columns_[i].header);
-    size_t width = options.header ? DisplayWidth(header[i]) : 0;
-    for (const auto& row : rows_) width = std::max(width, DisplayWidth(row[i]));
-    widths.push_back(width);
-  }
-  Shrink(columns_, options, widths);
-  Writer writer(columns_, widths, options);
-  if (options.header) writer.Line(kHeaderRow, header);
-  for (size_t row = 0; row < rows_.size(); ++row) writer.Line(row, rows_[row]);
-  return std::move(writer).Take();
+  std::ostringstream out;
+  const auto rows = [this](RowSink& sink) {
+    for (const std::vector<std::string>& row : rows_) {
+      for (const std::string& cell : row) sink.Cell(cell);
+      sink.End();
+    }
+  };
+  WriteTable(out, columns_, rows, options);
+  return std::move(out).str();
 }
 
 }  // namespace dcpctl::text

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -35,12 +36,42 @@ struct TableOptions {
   CellStyle style = {};
 };
 
+// Takes the rows of a table one after the other: their cells from left to right, then the end of each.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+
+  // Passes through Printable.
+  RowSink& Cell(std::string_view text);
+  // Cells that are missing are empty; those beyond the last column are dropped.
+  void End();
+
+ protected:
+  explicit RowSink(size_t columns) : columns_(columns) {}
+  // Of the row that ends.
+  [[nodiscard]] std::string_view CellAt(size_t column) const;
+
+ private:
+  virtual void OnEnd(size_t row) = 0;
+
+  size_t columns_;
+  size_t rows_ = 0;
+  std::string text_;          // all cells of this row
+  std::vector<size_t> ends_;  // of each in it
+};
+
+// A table of any length: no row is kept. `rows` is called twice, to measure and to write, and gives the same rows.
+using RowSource = std::function<void(RowSink& rows)>;
+void WriteTable(std::ostream& out, const std::vector<Column>& columns, const RowSource& rows,
+                const TableOptions& options = {});
+
+// A short one.
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // Cells that are missing are empty; those beyond the last column are dropped. Cells pass through Printable.
-  void AddRow(std::vector<std::string> cells);
+  // As a RowSink takes it.
+  void AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   [[nodiscard]] size_t row_count() const { return rows_.size(); }
   [[nodiscard]] std::string Render(const TableOptions& options = {}) const;
 

@@ -13,6 +13,7 @@
 #include "base/parallel.h"
 #include "base/quote.h"
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "pickle/policy.h"
 #include "pickle/room.h"
 #include "torch/archive.h"
@@ -158,23 +159,20 @@ class TorchSurvey {
     catalog_.dims.insert(catalog_.dims.end(), value.shape.size(), 0);
     catalog_.dims.insert(catalog_.dims.end(), value.shape.begin(), value.shape.end());
     catalog_.dims.insert(catalog_.dims.end(), value.strides.begin(), value.strides.end());
-    AddEntry(true, catalog_.tensors.size());
-    catalog_.tensors.push_back({.key = std::move(leaf.key),
-                                .path = std::move(leaf.path),
-                                .dtype = value.dtype,
-                                .requires_grad = value.requires_grad,
-                                .shape = std::move(value.shape),
-                                .first_chunk = catalog_.chunks.size(),
-                                .chunk_count = 1});
+    Tensor& tensor = catalog_.AddTensor(leaf.key, value.dtype, value.shape);
+    tensor.path = catalog_.AddPath(leaf.key, std::move(leaf.path));
+    tensor.requires_grad = value.requires_grad;
+    tensor.first_chunk = static_cast<uint32_t>(catalog_.chunks.size());
+    tensor.chunk_count = 1;
     catalog_.chunks.push_back(chunk);
   }
 
   Result<void> AddObject(Leaf leaf, bool readable) {
-    Object object{.key = std::move(leaf.key),
-                  .path = std::move(leaf.path),
-                  .offset = file_.pickle_offset,
-                  .length = file_.stored_pickle_bytes,
-                  .file = 0};
+    Object& object = catalog_.AddObject(leaf.key);
+    object.path = catalog_.AddPath(leaf.key, std::move(leaf.path));
+    object.offset = file_.pickle_offset;
+    object.length = file_.stored_pickle_bytes;
+    object.file = 0;
     if (readable && (InDepth(object.key) || IsLookedAt(object.key))) {
       // An object may be there under several keys; it is copied once.
       std::shared_ptr<const ObjectValue>& known = objects_[leaf.value.identity()];
@@ -193,26 +191,20 @@ class TorchSurvey {
       }
       object.value = known;
     }
-    AddEntry(false, catalog_.objects.size());
-    catalog_.objects.push_back(std::move(object));
     return {};
   }
 
-  void AddEntry(bool is_tensor, size_t index) {
-    catalog_.entries.push_back({.is_tensor = is_tensor, .index = static_cast<uint32_t>(index)});
-  }
-
-  [[nodiscard]] Error TooMuch(const std::string& key) const {
+  [[nodiscard]] Error TooMuch(std::string_view key) const {
     return Error(ErrorKind::kLimit, Place{name(), file_.pickle_offset},
                  "objects up to " + Quote(key) +
                      " hold too much each by itself, expected less in a pickle of its size: they share what they hold");
   }
 
-  [[nodiscard]] bool InDepth(const std::string& key) const {
+  [[nodiscard]] bool InDepth(std::string_view key) const {
     return options_.depth == SurveyDepth::kExtents && (!options_.wanted || options_.wanted(key));
   }
 
-  [[nodiscard]] bool IsLookedAt(const std::string& key) const {
+  [[nodiscard]] bool IsLookedAt(std::string_view key) const {
     return options_.depth == SurveyDepth::kObjects && looked_at_bytes_ < kMaxLookedAtBytes &&
            (!options_.wanted || options_.wanted(key));
   }
@@ -261,16 +253,16 @@ class TorchSurvey {
     }
   }
 
-  void AddDamage(const std::string& key, const Error& error) {
+  void AddDamage(std::string_view key, const Error& error) {
     const bool unsupported = error.kind() == ErrorKind::kUnsupported;
     AddFinding(unsupported ? "torch.unsupported-entry" : "torch.damaged-entry", Severity::kError, key, error);
   }
 
-  void AddFinding(const char* id, Severity severity, const std::string& key, const Error& error) {
+  void AddFinding(const char* id, Severity severity, std::string_view key, const Error& error) {
     catalog_.findings.push_back({.id = id,
                                  .severity = severity,
                                  .offset = error.place().offset,
-                                 .key = key,
+                                 .key = std::string(key),
                                  .message = error.Text(),
                                  .advice = error.advice()});
   }
@@ -289,7 +281,7 @@ class TorchSurvey {
   const SurveyOptions& options_;
   Catalog catalog_;
   std::vector<Wanted> wanted_;
-  std::unordered_map<std::string, size_t> wanted_by_name_;
+  TextMap<size_t> wanted_by_name_;
   std::vector<Pending> pending_;
   std::unordered_map<uint32_t, std::shared_ptr<const ObjectValue>> objects_;  // by identity
   uint64_t looked_at_bytes_ = 0;                                              // of copies

@@ -17,12 +17,9 @@ using Boxes = std::vector<std::pair<Dims, Dims>>;  // offsets, sizes
 
 void AddTensor(Catalog& catalog, const std::string& key, const Dims& shape, const Boxes& boxes,
                DType dtype = DType::kFloat32) {
-  Tensor tensor;
-  tensor.key = key;
-  tensor.dtype = dtype;
-  tensor.shape = shape;
-  tensor.first_chunk = catalog.chunks.size();
-  tensor.chunk_count = boxes.size();
+  Tensor& tensor = catalog.AddTensor(key, dtype, shape);
+  tensor.first_chunk = static_cast<uint32_t>(catalog.chunks.size());
+  tensor.chunk_count = static_cast<uint32_t>(boxes.size());
   for (const auto& [offsets, sizes] : boxes) {
     Chunk chunk;
     chunk.dims = catalog.dims.size();
@@ -31,7 +28,6 @@ void AddTensor(Catalog& catalog, const std::string& key, const Dims& shape, cons
     catalog.dims.resize(catalog.dims.size() + shape.size());
     catalog.chunks.push_back(chunk);
   }
-  catalog.tensors.push_back(std::move(tensor));
 }
 
 std::vector<std::string> Check(const Catalog& catalog) {

@@ -24,9 +24,10 @@ Findings Check(const std::vector<Place>& places) {
   Catalog catalog;
   catalog.files = {{.path = "a"}, {.path = "b"}};
   for (const Place& place : places) {
-    catalog.entries.push_back({.is_tensor = false, .index = static_cast<uint32_t>(catalog.objects.size())});
-    catalog.objects.push_back(
-        {.key = place.key, .path = {}, .offset = place.offset, .length = place.length, .file = place.file});
+    Object& object = catalog.AddObject(place.key);
+    object.offset = place.offset;
+    object.length = place.length;
+    object.file = place.file;
   }
   Findings findings;
   CheckRecordPlaces(catalog, findings);

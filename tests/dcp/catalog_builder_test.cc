@@ -92,7 +92,7 @@ TEST(CatalogBuilder, KeepsTheOrderOfEntriesAndCountsThem) {
   sample.AddRecord({.key = "b", .offsets = {}, .path = "other"});
   const Catalog catalog = CatalogOf({&sample});
   std::vector<std::string> keys;
-  for (const EntryRef entry : catalog.entries) keys.push_back(catalog.KeyOf(entry));
+  for (const EntryRef entry : catalog.entries) keys.emplace_back(catalog.KeyOf(entry));
   EXPECT_THAT(keys, ElementsAre("z", "a", "b"));
   ASSERT_EQ(catalog.files.size(), 2U);
   EXPECT_EQ(catalog.files[0].entries, 2U);
@@ -110,11 +110,25 @@ TEST(CatalogBuilder, PathsComeFromPlannerData) {  // C67
   sample.AddPath("of nothing", {"of nothing"});
   const Catalog catalog = CatalogOf({&sample});
   EXPECT_TRUE(catalog.nested);
-  EXPECT_EQ(catalog.objects[0].path, (KeyPath{"a", "b.c"}));
-  EXPECT_EQ(catalog.objects[1].path, (KeyPath{"x.y"}));
+  EXPECT_EQ(catalog.KeyPathOf(catalog.objects[0]), (KeyPath{"a", "b.c"}));
+  EXPECT_EQ(catalog.KeyPathOf(catalog.objects[1]), (KeyPath{"x.y"}));
   SampleMetadata flat;
   flat.AddObject("a.b");
   EXPECT_FALSE(CatalogOf({&flat}).nested);
+}
+
+TEST(CatalogBuilder, LaterRanksMayNameTheirPathsOtherwise) {
+  SampleMetadata first;
+  first.AddObject("a.b");
+  first.AddObject("c.d");
+  first.AddPath("a.b", {"a", "b"});
+  first.AddPath("c.d", {"c.d"});
+  SampleMetadata second;
+  second.AddPath("a.b", {"a.b"});
+  second.AddPath("c.d", {"c", "d"});
+  const Catalog catalog = CatalogOf({&first, &second});
+  EXPECT_EQ(catalog.KeyPathOf(catalog.objects[0]), (KeyPath{"a.b"}));
+  EXPECT_EQ(catalog.KeyPathOf(catalog.objects[1]), (KeyPath{"c", "d"}));
 }
 
 // A save lists first what its first rank wrote; planner data keeps the order of the state.
@@ -326,7 +340,7 @@ TEST(CatalogBuilder, JoinsRanks) {  // C17, C123
   ASSERT_EQ(catalog.objects.size(), 2U);
   EXPECT_EQ(catalog.objects[0].offset, 3U);  // the lowest rank's
   EXPECT_EQ(catalog.objects[1].offset, 7U);
-  EXPECT_EQ(TensorAt(catalog, "w").path, (KeyPath{"model", "w"}));
+  EXPECT_EQ(catalog.KeyPathOf(TensorAt(catalog, "w")), (KeyPath{"model", "w"}));
   EXPECT_THAT(catalog.findings, IsEmpty());
 }
 

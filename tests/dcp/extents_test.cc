@@ -222,7 +222,7 @@ TEST(Extents, LeavesUnwantedEntriesAlone) {
   SampleCheckpoint sample;
   sample.AddRaw("broken", "float32", {2}, "?");
   sample.AddTensor("good", {}, {2});
-  const Catalog catalog = Look(sample, files, {.wanted = [](const std::string& key) { return key == "good"; }});
+  const Catalog catalog = Look(sample, files, {.wanted = [](std::string_view key) { return key == "good"; }});
   EXPECT_THAT(catalog.findings, IsEmpty());
   EXPECT_FALSE(catalog.chunks[0].surveyed);
   EXPECT_TRUE(catalog.chunks[1].surveyed);

@@ -94,8 +94,7 @@ TEST(DcpSurvey, ObjectDepthReadsAFewSmallObjectsAndNothingElse) {
   EXPECT_FALSE(catalog.chunks[0].surveyed);
   ASSERT_TRUE(catalog.objects[0].value);
   EXPECT_EQ(pickle::Print(catalog.objects[0].value->document.root()), "7");
-  const Catalog none =
-      Look(files, {.depth = SurveyDepth::kObjects, .wanted = [](const std::string&) { return false; }});
+  const Catalog none = Look(files, {.depth = SurveyDepth::kObjects, .wanted = [](std::string_view) { return false; }});
   EXPECT_FALSE(none.objects[0].value);
 }
 
@@ -105,7 +104,7 @@ TEST(DcpSurvey, ObjectDepthReadsNoneOfManyObjects) {
   for (int i = 0; i < 200; ++i) sample.AddInt("o" + std::to_string(i), {"o" + std::to_string(i)}, i);
   sample.PutOn(files, kRoot);
   EXPECT_FALSE(Look(files, {.depth = SurveyDepth::kObjects}).objects[0].value);
-  const auto wanted = [](const std::string& key) { return key == "o0" || key == "o1"; };
+  const auto wanted = [](std::string_view key) { return key == "o0" || key == "o1"; };
   const Catalog two = Look(files, {.depth = SurveyDepth::kObjects, .wanted = wanted});
   EXPECT_TRUE(two.objects[0].value);
   EXPECT_FALSE(two.objects[2].value);

@@ -82,12 +82,9 @@ void Sample::Add(std::string key, DType dtype, const Dims& shape, const std::vec
   const uint64_t item = ItemBytes(dtype);
   const Dims to_strides = RowMajorStrides(shape);
   std::string data(*Numel(shape) * item, '\0');
-  Tensor tensor{.key = key,
-                .path = {key},
-                .dtype = dtype,
-                .shape = shape,
-                .first_chunk = catalog_.chunks.size(),
-                .chunk_count = chunks.size()};
+  Tensor& tensor = catalog_.AddTensor(key, dtype, shape);
+  tensor.first_chunk = static_cast<uint32_t>(catalog_.chunks.size());
+  tensor.chunk_count = static_cast<uint32_t>(chunks.size());
   for (StoredChunk chunk : chunks) {
     if (chunk.strides.empty()) chunk.strides = RowMajorStrides(chunk.box.sizes);
     std::string storage = RandomBytes(IsEmpty(chunk.box.view()) ? 0 : StorageElements(chunk) * item);
@@ -106,7 +103,6 @@ void Sample::Add(std::string key, DType dtype, const Dims& shape, const std::vec
     }
     catalog_.chunks.push_back(record);
   }
-  catalog_.tensors.push_back(std::move(tensor));
   data_.push_back(std::move(data));
 }
 
@@ -173,7 +169,7 @@ Place Sample::PlaceOf(uint64_t index) const {
 }
 
 Text Sample::Header(uint64_t tensor, uint64_t offset, bool with_crc) const {
-  Text header{.bytes = catalog_.tensors[tensor].key + ":", .holes = {}};
+  Text header{.bytes = std::string(catalog_.tensors[tensor].key) + ":", .holes = {}};
   if (with_crc) {
     header.holes.push_back({.pos = header.bytes.size(), .region = static_cast<uint32_t>(tensor)});
     header.bytes += "????";

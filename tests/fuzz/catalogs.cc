@@ -1,5 +1,7 @@
 #include "fuzz/catalogs.h"
 
+#include <sstream>
+
 #include "dcpctl/inspect.h"
 #include "fuzz/targets.h"
 #include "report/inspect_text.h"
@@ -9,13 +11,16 @@ namespace dcpctl::fuzz {
 namespace {
 
 void CheckTensor(const Catalog& catalog, const Tensor& tensor) {
-  Require(tensor.first_chunk + tensor.chunk_count <= catalog.chunks.size(), "chunks of a tensor are there", tensor.key);
-  Require(tensor.shape.size() <= Limits{}.rank, "a tensor has no more dimensions than may be", tensor.key);
+  Require(tensor.first_chunk + tensor.chunk_count <= catalog.chunks.size(), "chunks of a tensor are there",
+          std::string(tensor.key));
+  Require(tensor.shape.size() <= Limits{}.rank, "a tensor has no more dimensions than may be", std::string(tensor.key));
   for (const Chunk& chunk : catalog.ChunksOf(tensor)) {
     const size_t parts = chunk.surveyed ? 3 : 2;
     Require(chunk.dims + parts * tensor.shape.size() <= catalog.dims.size(), "numbers of a chunk are there");
-    Require(chunk.file == kNoFile || chunk.file < catalog.files.size(), "the file of a chunk is there", tensor.key);
-    Require(chunk.transforms < catalog.transform_chains.size(), "the transforms of a chunk are there", tensor.key);
+    Require(chunk.file == kNoFile || chunk.file < catalog.files.size(), "the file of a chunk is there",
+            std::string(tensor.key));
+    Require(chunk.transforms < catalog.transform_chains.size(), "the transforms of a chunk are there",
+            std::string(tensor.key));
   }
 }
 
@@ -35,12 +40,16 @@ void CheckCatalog(const Catalog& catalog) {
   }
   for (const uint32_t entry : catalog.state_order) Require(entry < catalog.entries.size(), "an entry has an order");
   for (const Object& object : catalog.objects)
-    Require(object.file == kNoFile || object.file < catalog.files.size(), "the file of an object is there", object.key);
+    Require(object.file == kNoFile || object.file < catalog.files.size(), "the file of an object is there",
+            std::string(object.key));
   for (const Finding& finding : catalog.findings)
     Require(!finding.id.empty() && !finding.message.empty(), "a finding says what it is");
   InspectReport report;
   report.catalog = catalog;
-  RequirePrintable(report::RenderTotals(report) + report::RenderTable(report) + report::RenderChunks(report));
+  std::ostringstream shown;
+  report::WriteTable(shown, report);
+  report::WriteChunks(shown, report);
+  RequirePrintable(shown.str());
 }
 
 }  // namespace dcpctl::fuzz

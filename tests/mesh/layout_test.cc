@@ -66,9 +66,9 @@ TEST(ParseMeshLayout, KeepsTheOrderOfRules) {
 
 TEST(ListLayoutEntries, TakesSelectedTensorsAndObjects) {
   Catalog catalog;
-  catalog.tensors.push_back({.key = "t", .path = {"t"}, .dtype = DType::kBFloat16, .shape = {2, 3}});
-  catalog.tensors.push_back({.key = "left out", .path = {"left out"}, .shape = {}});
-  catalog.objects.push_back({.key = "o", .path = {"o"}, .length = 99});
+  catalog.AddTensor("t", DType::kBFloat16, Dims{2, 3});
+  catalog.AddTensor("left out", DType::kFloat32, {});
+  catalog.AddObject("o").length = 99;
   catalog.entries = {{true, 1}, {false, 0}, {true, 0}};
   const std::vector<LayoutEntry> entries = ListLayoutEntries(catalog, {false, true, true});
   ASSERT_EQ(entries.size(), 2u);
@@ -79,7 +79,7 @@ TEST(ListLayoutEntries, TakesSelectedTensorsAndObjects) {
   EXPECT_EQ(entries[1].key, "t");
   EXPECT_EQ(entries[1].entry, 2u);
   EXPECT_EQ(entries[1].bytes, 2u);
-  EXPECT_EQ(entries[1].shape.data(), catalog.tensors[0].shape.data());
+  EXPECT_EQ(entries[1].shape.data(), catalog.tensors[0].shape.begin());
 }
 
 }  // namespace

@@ -22,21 +22,20 @@ class Like {
     catalog_.files.push_back({.path = std::move(path), .rank = rank, .entries = 1});
     return static_cast<uint32_t>(catalog_.files.size() - 1);
   }
-  void AddTensor(std::string key, Dims shape, const std::vector<std::pair<Box, uint32_t>>& chunks) {
-    Tensor tensor{.key = std::move(key), .path = {}, .shape = std::move(shape)};
-    tensor.first_chunk = catalog_.chunks.size();
-    tensor.chunk_count = chunks.size();
+  void AddTensor(std::string_view key, const Dims& shape, const std::vector<std::pair<Box, uint32_t>>& chunks) {
+    Tensor& tensor = catalog_.AddTensor(key, DType::kFloat32, shape);
+    tensor.first_chunk = static_cast<uint32_t>(catalog_.chunks.size());
+    tensor.chunk_count = static_cast<uint32_t>(chunks.size());
     for (const auto& [box, file] : chunks) {
       catalog_.chunks.push_back({.dims = catalog_.dims.size(), .file = file, .stored = {}});
       catalog_.dims.insert(catalog_.dims.end(), box.offsets.begin(), box.offsets.end());
       catalog_.dims.insert(catalog_.dims.end(), box.sizes.begin(), box.sizes.end());
     }
-    catalog_.entries.push_back({true, static_cast<uint32_t>(catalog_.tensors.size())});
-    catalog_.tensors.push_back(std::move(tensor));
   }
-  void AddObject(std::string key, uint32_t file) {
-    catalog_.entries.push_back({false, static_cast<uint32_t>(catalog_.objects.size())});
-    catalog_.objects.push_back({.key = std::move(key), .path = {}, .length = 7, .file = file});
+  void AddObject(std::string_view key, uint32_t file) {
+    Object& object = catalog_.AddObject(key);
+    object.length = 7;
+    object.file = file;
   }
   Catalog& catalog() { return catalog_; }
   // Of the same entries.

@@ -12,15 +12,8 @@ namespace {
 
 Catalog Made(const std::vector<DType>& types) {
   Catalog catalog;
-  for (const DType type : types) {
-    catalog.entries.push_back({.is_tensor = true, .index = static_cast<uint32_t>(catalog.tensors.size())});
-    catalog.tensors.emplace_back();
-    catalog.tensors.back().key = std::string(Name(type));
-    catalog.tensors.back().dtype = type;
-    catalog.tensors.back().requires_grad = true;
-  }
-  catalog.entries.push_back({.is_tensor = false, .index = 0});
-  catalog.objects.emplace_back();
+  for (const DType type : types) catalog.AddTensor(Name(type), type, {}).requires_grad = true;
+  catalog.AddObject("object");
   return catalog;
 }
 

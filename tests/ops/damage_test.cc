@@ -16,10 +16,7 @@ using ::testing::ElementsAre;
 Catalog ThreeEntries() {
   Catalog catalog;
   catalog.root = "ckpt";
-  for (const char* key : {"a", "b", "c"}) {
-    catalog.entries.push_back({.is_tensor = false, .index = static_cast<uint32_t>(catalog.objects.size())});
-    catalog.objects.push_back({.key = key, .path = {std::string(key)}});
-  }
+  for (const char* key : {"a", "b", "c"}) catalog.AddObject(key);
   return catalog;
 }
 

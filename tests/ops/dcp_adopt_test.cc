@@ -52,7 +52,7 @@ class AdoptTest : public testing::Test {
   Catalog Made() { return Value(dcp::SurveyDirectory(files_, "/out/ckpt", {})); }
   std::vector<std::string> Keys(const Catalog& catalog) {
     std::vector<std::string> keys;
-    for (const EntryRef entry : catalog.entries) keys.push_back(catalog.KeyOf(entry));
+    for (const EntryRef entry : catalog.entries) keys.emplace_back(catalog.KeyOf(entry));
     return keys;
   }
   std::vector<std::string> PathsBelow(const std::string& folder) {

@@ -42,14 +42,14 @@ class DcpOutputTest : public testing::Test {
     ASSERT_TRUE(catalog_.findings.empty());
     options_.files = {{.name = "a.distcp"}, {.name = "b.distcp"}};
     options_.compat = dcp::DefaultCompat();
-    for (const EntryRef entry : catalog_.entries) options_.paths.push_back({catalog_.KeyOf(entry)});
+    for (const EntryRef entry : catalog_.entries) options_.paths.push_back(catalog_.KeyPathOf(entry));
   }
 
   // All of `entry`.
   void UseWhole(uint32_t entry, uint32_t file) {
     const EntryRef ref = catalog_.entries[entry];
     if (!ref.is_tensor) return options_.AddItem({.entry = entry, .file = file}, {});
-    const Dims& shape = catalog_.tensors[ref.index].shape;
+    const Dims shape = catalog_.tensors[ref.index].shape.Copy();
     options_.AddItem({.entry = entry, .file = file}, {Dims(shape.size(), 0), shape});
   }
   void UseAll() {
@@ -129,7 +129,7 @@ TEST_F(DcpOutputTest, PutsObjectsBeforeTensors) {
   EXPECT_THAT(Regions(plan), ElementsAre("a.distcp pair+12", "a.distcp pair+8", "a.distcp w+16"));
   const Catalog catalog = Described(plan);
   std::vector<std::string> keys;
-  for (const EntryRef entry : catalog.entries) keys.push_back(catalog.KeyOf(entry));
+  for (const EntryRef entry : catalog.entries) keys.emplace_back(catalog.KeyOf(entry));
   EXPECT_THAT(keys, ElementsAre("w", "pair", "empty", "step"));
   EXPECT_EQ(catalog.objects[0].offset, 0U);
   EXPECT_GT(catalog.chunks[0].offset, catalog.objects[0].length);
@@ -173,7 +173,7 @@ TEST_F(DcpOutputTest, DescribesWhatItWrites) {
   ASSERT_EQ(catalog.entries.size(), 2U);
   const Tensor& tensor = catalog.tensors.at(0);
   EXPECT_EQ(tensor.key, "model.layer.w.0");
-  EXPECT_EQ(tensor.path, options_.paths[kW]);
+  EXPECT_EQ(catalog.KeyPathOf(tensor), options_.paths[kW]);
   EXPECT_EQ(tensor.shape, Dims{4});
   std::vector<std::string> chunks;
   for (const Chunk& chunk : catalog.ChunksOf(tensor))

@@ -49,7 +49,7 @@ std::map<std::string, std::vector<float>> Tensors(const fs::path& path) {
   const Catalog catalog = Value(Survey(path));
   std::map<std::string, std::vector<float>> out;
   for (const Tensor& tensor : catalog.tensors) {
-    auto& elements = out[tensor.key];
+    auto& elements = out[std::string(tensor.key)];
     elements.resize(Numel(tensor.shape).value());
     if (elements.empty()) continue;
     const StoredTensor& stored = catalog.ChunksOf(tensor)[0].stored;

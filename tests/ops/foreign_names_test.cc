@@ -22,10 +22,7 @@ class ForeignNamesTest : public testing::Test {
     return value;
   }
   void AddValue(const std::string& key, std::shared_ptr<const ObjectValue> value) {
-    catalog_.entries.push_back({.is_tensor = false, .index = static_cast<uint32_t>(catalog_.objects.size())});
-    Object& object = catalog_.objects.emplace_back();
-    object.key = key;
-    object.value = std::move(value);
+    catalog_.AddObject(key).value = std::move(value);
   }
   std::string Note() {
     const auto note = NoteForeignNames(catalog_, std::vector<bool>(catalog_.entries.size(), true));

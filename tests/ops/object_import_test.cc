@@ -23,7 +23,7 @@ Object ObjectOf(const std::function<pickle::Value(pickle::Document&)>& make, con
   auto value = std::make_shared<ObjectValue>();
   value->document.SetRoot(make(value->document));
   for (const std::string& key : storages) value->storages.push_back({.key = key, .stored = {}});
-  return {.key = "obj", .path = {"obj"}, .value = std::move(value)};
+  return {.key = "obj", .value = std::move(value)};
 }
 
 pickle::Value Tensor(pickle::Document& d, const std::string& key, int64_t items = 3,
@@ -110,7 +110,7 @@ TEST_F(ObjectImportTest, NumbersEachObjectForItself) {
 }
 
 TEST_F(ObjectImportTest, RefusesAnObjectThatWasNotRead) {
-  const Error error = test::ErrorOf(Import({.key = "lost", .path = {"lost"}}));
+  const Error error = test::ErrorOf(Import({.key = "lost"}));
   EXPECT_EQ(error.kind(), ErrorKind::kInternal);
   EXPECT_THAT(error.message(), HasSubstr("\"lost\""));
 }

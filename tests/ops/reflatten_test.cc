@@ -31,13 +31,11 @@ class ReflattenTest : public testing::Test {
     Catalog catalog = Value(dcp::SurveyDirectory(files_, "/ckpt", {}));
     EXPECT_THAT(catalog.findings, IsEmpty());
     FlatEntries flat{.catalog = std::move(catalog), .paths = {}, .removed = {}};
-    for (const EntryRef entry : flat.catalog.entries)
-      flat.paths.push_back(entry.is_tensor ? flat.catalog.tensors[entry.index].path
-                                           : flat.catalog.objects[entry.index].path);
+    for (const EntryRef entry : flat.catalog.entries) flat.paths.push_back(flat.catalog.KeyPathOf(entry));
     result_ = Value(Reflatten(std::move(flat), rules, {}));
     std::vector<std::string> out;
     for (const EntryRef entry : result_.catalog.entries) {
-      std::string text = result_.catalog.KeyOf(entry);
+      std::string text(result_.catalog.KeyOf(entry));
       if (entry.is_tensor) {
         text += " " + ToString(DimsView(result_.catalog.tensors[entry.index].shape));
       } else {

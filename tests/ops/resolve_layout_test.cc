@@ -46,7 +46,7 @@ class ResolveLayoutTest : public testing::Test {
     std::vector<KeyPath> paths;
     for (const EntryRef entry : catalog_.entries) {
       const bool is_out = left_out_ == catalog_.KeyOf(entry);
-      paths.push_back(is_out ? KeyPath{} : PathOfEntry(catalog_, entry));
+      paths.push_back(is_out ? KeyPath{} : catalog_.KeyPathOf(entry));
     }
     return ResolveLayout(files_, catalog_, paths, options);
   }
@@ -55,8 +55,9 @@ class ResolveLayoutTest : public testing::Test {
     std::vector<std::string> out;
     for (const RankPiece& piece : resolved.layout.pieces) {
       const EntryRef entry = catalog_.entries[piece.entry];
-      out.push_back(catalog_.KeyOf(entry) + (entry.is_tensor ? " " + ToString(resolved.layout.BoxOf(piece)) : "") +
-                    " on " + std::to_string(piece.rank));
+      out.push_back(std::string(catalog_.KeyOf(entry)) +
+                    (entry.is_tensor ? " " + ToString(resolved.layout.BoxOf(piece)) : "") + " on " +
+                    std::to_string(piece.rank));
     }
     return out;
   }

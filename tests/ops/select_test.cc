@@ -18,11 +18,8 @@ Catalog TensorsNamed(const std::vector<KeyPath>& paths) {
   Catalog catalog;
   catalog.root = "ckpt";
   for (const KeyPath& path : paths) {
-    catalog.entries.push_back({.is_tensor = true, .index = static_cast<uint32_t>(catalog.tensors.size())});
-    Tensor tensor;
-    tensor.key = JoinPath(path);
-    tensor.path = path;
-    catalog.tensors.push_back(std::move(tensor));
+    const std::string key = JoinPath(path);
+    catalog.AddTensor(key, DType::kFloat32, {}).path = catalog.AddPath(key, path);
   }
   return catalog;
 }
@@ -38,7 +35,7 @@ std::vector<std::string> Selected(const Catalog& catalog, const Selection& selec
   if (!selected) return {"error: " + selected.error().Text()};
   std::vector<std::string> keys;
   for (size_t i = 0; i < selected->size(); ++i) {
-    if ((*selected)[i]) keys.push_back(catalog.KeyOf(catalog.entries[i]));
+    if ((*selected)[i]) keys.emplace_back(catalog.KeyOf(catalog.entries[i]));
   }
   return keys;
 }

@@ -21,10 +21,7 @@ PathElement Pos(uint64_t position) { return {position}; }
 // Leaves are numbered in the order in which they are added, and stand for themselves.
 class Tree {
  public:
-  Result<void> Add(const KeyPath& path) {
-    const uint32_t number = next_++;
-    return tree_.Add(path, {.is_tensor = true, .index = number}, JoinPath(path));
-  }
+  Result<void> Add(const KeyPath& path) { return tree_.Add(path, EntryRef(true, next_++), JoinPath(path)); }
   void Remove(const KeyPath& path) { tree_.AddRemoved(path); }
   Result<std::string> Build(bool int_keys = false) {
     pickle::Document document;
@@ -159,7 +156,7 @@ TEST(StateTree, RefusesNestingThatNoReaderTakes) {
 
 TEST(StateTree, PassesTheErrorOfALeafOn) {
   StateTree tree;
-  Value(tree.Add(At({"a"}), {.is_tensor = true, .index = 0}, "a"));
+  Value(tree.Add(At({"a"}), EntryRef(true, 0), "a"));
   pickle::Document document;
   EXPECT_EQ(ErrorOf(tree.Build(document, {},
                                [](EntryRef) -> Result<pickle::Value> { return Fail(ErrorKind::kCorrupt, "bad"); }))

@@ -59,12 +59,14 @@ std::vector<std::string> Parts(const Catalog& catalog) {
       return catalog.files[file].rank ? std::to_string(*catalog.files[file].rank) : std::string("none");
     };
     if (!entry.is_tensor) {
-      out.push_back(catalog.KeyOf(entry) + " object of rank " + rank_of(catalog.objects[entry.index].file));
+      out.push_back(std::string(catalog.KeyOf(entry)) + " object of rank " +
+                    rank_of(catalog.objects[entry.index].file));
       continue;
     }
     const Tensor& tensor = catalog.tensors[entry.index];
     for (const Chunk& chunk : catalog.ChunksOf(tensor))
-      out.push_back(tensor.key + " " + ToString(catalog.BoxOf(tensor, chunk)) + " of rank " + rank_of(chunk.file));
+      out.push_back(std::string(tensor.key) + " " + ToString(catalog.BoxOf(tensor, chunk)) + " of rank " +
+                    rank_of(chunk.file));
   }
   return out;
 }
@@ -110,7 +112,7 @@ TEST_F(ToDcpTest, WritesOneRankAsPyTorchsConverterDoes) {
   EXPECT_THAT(catalog.findings, IsEmpty());
   EXPECT_THAT(Parts(catalog), ElementsAre("model.w [0:3] of rank 0", "model.b [0:2] of rank 0", "step object of rank 0",
                                           "lr object of rank 0"));
-  EXPECT_EQ(catalog.tensors[0].path, (KeyPath{"model", "w"}));
+  EXPECT_EQ(catalog.KeyPathOf(catalog.tensors[0]), (KeyPath{"model", "w"}));
   for (const Chunk& chunk : catalog.chunks) EXPECT_EQ(chunk.stored.offset % 4096, 0U);
 }
 
@@ -181,7 +183,7 @@ TEST_F(ToDcpTest, FlattensAsTheVersionDoes) {
     Value(Convert({.run = {.force = true}, .compat = version}));
     const Catalog catalog = Value(Survey(target()));
     std::vector<std::string> keys;
-    for (const EntryRef entry : catalog.entries) keys.push_back(catalog.KeyOf(entry));
+    for (const EntryRef entry : catalog.entries) keys.emplace_back(catalog.KeyOf(entry));
     EXPECT_EQ(keys, expected);
     EXPECT_EQ(catalog.nested, version != std::string("1.13"));
   }
@@ -300,8 +302,8 @@ TEST_F(ToDcpTest, KeepsFlatKeysFlat) {
   sample.PutIn(folder_, "old");
   Value(ConvertFrom(folder_ / "old"));
   const Catalog catalog = Value(Survey(target()));
-  EXPECT_EQ(catalog.tensors.at(0).path, KeyPath{"a.b"});
-  EXPECT_EQ(catalog.objects.at(0).path, KeyPath{"c.d"});
+  EXPECT_EQ(catalog.KeyPathOf(catalog.tensors.at(0)), KeyPath{"a.b"});
+  EXPECT_EQ(catalog.KeyPathOf(catalog.objects.at(0)), KeyPath{"c.d"});
 }
 
 TEST_F(ToDcpTest, IsTheSameWhenItIsDoneTwice) {

@@ -42,7 +42,7 @@ class TorchOutputTest : public testing::Test {
   TorchOutput PlanOf(const std::vector<bool>& selected) {
     TorchOutputOptions options{.selected = selected};
     for (size_t i = 0; i < catalog_.entries.size(); ++i) {
-      if (selected[i]) options.paths.push_back({catalog_.KeyOf(catalog_.entries[i])});
+      if (selected[i]) options.paths.push_back(catalog_.KeyPathOf(catalog_.entries[i]));
     }
     return Value(PlanTorchOutput(catalog_, "out.pt", options));
   }

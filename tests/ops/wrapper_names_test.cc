@@ -13,10 +13,7 @@ using ::testing::HasSubstr;
 
 std::optional<Finding> NoteOn(const std::vector<std::string>& keys) {
   Catalog catalog;
-  for (const std::string& key : keys) {
-    catalog.entries.push_back({.is_tensor = true, .index = static_cast<uint32_t>(catalog.tensors.size())});
-    catalog.tensors.emplace_back().key = key;
-  }
+  for (const std::string& key : keys) catalog.AddTensor(key, DType::kFloat32, {});
   return NoteWrapperNames(catalog);
 }
 

@@ -161,7 +161,7 @@ TEST(PlanBuilder, TakesA0dTensor) {
 TEST(PlanBuilder, CopiesStoragesOfObjectsAsBytes) {
   CatalogBuilder builder;
   builder.AddFile("f", 1000);
-  const Object object{.key = "rng", .path = {}, .offset = 100, .length = 300, .file = 0};
+  const Object object{.key = "rng", .offset = 100, .length = 300, .file = 0};
   PlanBuilder planner(builder.catalog());
   planner.AddOutput("out.pt", 56);
   planner.AddStorage(0, 0, object, {.key = "0", .stored = {.offset = 200, .bytes = 56, .big_endian = true}});

@@ -9,12 +9,9 @@ uint32_t CatalogBuilder::AddFile(std::string path, uint64_t bytes) {
   return static_cast<uint32_t>(catalog_.files.size() - 1);
 }
 
-uint32_t CatalogBuilder::AddTensor(std::string key, DType dtype, Dims shape) {
-  const auto index = static_cast<uint32_t>(catalog_.tensors.size());
-  catalog_.tensors.push_back(
-      {.key = key, .path = {key}, .dtype = dtype, .shape = std::move(shape), .first_chunk = catalog_.chunks.size()});
-  catalog_.entries.push_back({.is_tensor = true, .index = index});
-  return index;
+uint32_t CatalogBuilder::AddTensor(std::string_view key, DType dtype, const Dims& shape) {
+  catalog_.AddTensor(key, dtype, shape).first_chunk = static_cast<uint32_t>(catalog_.chunks.size());
+  return static_cast<uint32_t>(catalog_.tensors.size() - 1);
 }
 
 Chunk& CatalogBuilder::AddChunk(const Box& box, uint32_t file, const StoredTensor& stored, Dims strides) {

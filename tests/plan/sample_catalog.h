@@ -15,7 +15,7 @@ class CatalogBuilder {
 
   uint32_t AddFile(std::string path, uint64_t bytes);
   // Chunks added next belong to it.
-  uint32_t AddTensor(std::string key, DType dtype, Dims shape);
+  uint32_t AddTensor(std::string_view key, DType dtype, const Dims& shape);
   // Surveyed, at `stored` of the file. No strides: row-major.
   Chunk& AddChunk(const Box& box, uint32_t file, const StoredTensor& stored, Dims strides = {});
 

@@ -22,26 +22,21 @@ inline void AddChunk(Catalog& catalog, const Dims& offsets, const Dims& sizes, u
   catalog.chunks.push_back(chunk);
 }
 
-inline void AddTensor(Catalog& catalog, KeyPath path, DType dtype, const Dims& shape, uint64_t chunks) {
-  Tensor tensor;
-  tensor.key = JoinPath(path);
-  tensor.path = std::move(path);
-  tensor.dtype = dtype;
-  tensor.shape = shape;
-  tensor.first_chunk = catalog.chunks.size() - chunks;
+inline void AddTensor(Catalog& catalog, KeyPath path, DType dtype, const Dims& shape, uint32_t chunks) {
+  const std::string key = JoinPath(path);
+  Tensor& tensor = catalog.AddTensor(key, dtype, shape);
+  tensor.path = catalog.AddPath(key, std::move(path));
+  tensor.first_chunk = static_cast<uint32_t>(catalog.chunks.size()) - chunks;
   tensor.chunk_count = chunks;
-  catalog.entries.push_back({.is_tensor = true, .index = static_cast<uint32_t>(catalog.tensors.size())});
-  catalog.tensors.push_back(std::move(tensor));
 }
 
 inline Object& AddObject(Catalog& catalog, KeyPath path) {
-  Object object;
-  object.key = JoinPath(path);
-  object.path = std::move(path);
+  const std::string key = JoinPath(path);
+  Object& object = catalog.AddObject(key);
+  object.path = catalog.AddPath(key, std::move(path));
   object.file = 0;
   object.length = 431;
-  catalog.entries.push_back({.is_tensor = false, .index = static_cast<uint32_t>(catalog.objects.size())});
-  return catalog.objects.emplace_back(std::move(object));
+  return object;
 }
 
 inline SourceFile File(std::string path, uint64_t bytes, uint64_t entries, bool referenced = true) {

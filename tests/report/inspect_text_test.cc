@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <string>
+
 #include "tests/report/catalogs.h"
 
 namespace dcpctl::report {
@@ -12,8 +15,21 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+template <auto Write>
+std::string Text(const InspectReport& report, const TextStyle& style = {}) {
+  std::ostringstream out;
+  Write(out, report, style);
+  return out.str();
+}
+
+std::string Keys(bool escaped) {
+  std::ostringstream out;
+  WriteKeys(out, SmallReport(), escaped);
+  return out.str();
+}
+
 TEST(InspectText, TableBeginsWithTotalsAndEscapesKeys) {
-  EXPECT_EQ(RenderTable(SmallReport()),
+  EXPECT_EQ(Text<WriteTable>(SmallReport()),
             "ckpt: DCP checkpoint, version 1.0.0, 2 ranks\n"
             "2 tensors in 3 chunks, 2 objects; 16 elements, 68 B; 5 files, 5.2 KiB\n"
             "\n"
@@ -27,25 +43,27 @@ TEST(InspectText, TableBeginsWithTotalsAndEscapesKeys) {
 TEST(InspectText, NamesWhatObjectsNeed) {  // C75
   InspectReport report = SmallReport();
   report.foreign_names = {{.name = "acme.State", .entries = 2}, {.name = "os.system", .entries = 1, .refused = true}};
-  EXPECT_THAT(RenderTable(report),
+  EXPECT_THAT(Text<WriteTable>(report),
               HasSubstr("\nforeign names in objects: acme.State in 2 objects, os.system in 1 object "
                         "(refused by conversions)\n\n"));
   for (const char* name : {"x.a", "x.b", "x.c", "x.\x1b"}) report.foreign_names.push_back({.name = name, .entries = 1});
   EXPECT_THAT(RenderTotals(report), HasSubstr(", x.c in 1 object and 1 more\n"));
   report.entry = report.catalog.entries[2];
-  EXPECT_THAT(RenderEntry(report), HasSubstr("\nforeign names  acme.State, os.system (refused by conversions), x.a"));
+  EXPECT_THAT(Text<WriteEntry>(report),
+              HasSubstr("\nforeign names  acme.State, os.system (refused by conversions), x.a"));
 }
 
 TEST(InspectText, KeysComeAsTheyAreOrEscaped) {
-  EXPECT_EQ(RenderKeys(SmallReport(), false), "model.net.weight\noptim.steps.0\nepoch\nodd\n\x1b[31mkey\n");
-  EXPECT_THAT(RenderKeys(SmallReport(), true), EndsWith("epoch\nodd\\n\\x1b[31mkey\n"));
+  EXPECT_EQ(Keys(false), "model.net.weight\noptim.steps.0\nepoch\nodd\n\x1b[31mkey\n");
+  EXPECT_THAT(Keys(true), EndsWith("epoch\nodd\\n\\x1b[31mkey\n"));
 }
 
 TEST(InspectText, KeysGiveWayWhenTheTerminalIsNarrow) {
   InspectReport report = SmallReport();
-  report.catalog.tensors[0].key = std::string(300, 'k');
-  EXPECT_THAT(RenderTable(report), HasSubstr(std::string(300, 'k')));
-  const std::string narrow = RenderTable(report, {.width = 60});
+  const std::string key(300, 'k');
+  report.catalog.tensors[0].key = key;
+  EXPECT_THAT(Text<WriteTable>(report), HasSubstr(std::string(300, 'k')));
+  const std::string narrow = Text<WriteTable>(report, {.width = 60});
   EXPECT_THAT(narrow, Not(HasSubstr(std::string(40, 'k'))));
   EXPECT_THAT(narrow, HasSubstr("…"));
   EXPECT_THAT(narrow, HasSubstr("float32  [5, 3]   60 B       2\n"));
@@ -55,30 +73,30 @@ TEST(InspectText, ShowsTransformsWhereThereAreSome) {  // C36
   InspectReport report = SmallReport();
   report.catalog.transform_chains.push_back({"com.acme.seal/1"});
   report.catalog.chunks[0].transforms = 1;
-  EXPECT_THAT(RenderTable(report), HasSubstr("TRANSFORMS"));
-  EXPECT_THAT(RenderTable(report), HasSubstr("2  com.acme.seal/1\n"));
+  EXPECT_THAT(Text<WriteTable>(report), HasSubstr("TRANSFORMS"));
+  EXPECT_THAT(Text<WriteTable>(report), HasSubstr("2  com.acme.seal/1\n"));
 }
 
 TEST(InspectText, TreeFollowsPathsAndNotDots) {
-  EXPECT_THAT(RenderTree(SmallReport()), EndsWith("\n\n"
-                                                  ".                     68 B  2 tensors, 2 objects\n"
-                                                  "├── model             60 B  1 tensor\n"
-                                                  "│   └── net.weight    60 B  float32 [5, 3]\n"
-                                                  "├── optim              8 B  1 tensor\n"
-                                                  "│   └── steps          8 B  1 tensor\n"
-                                                  "│       └── [0]        8 B  int64 []\n"
-                                                  "├── epoch                   object\n"
-                                                  "└── odd\\n\\x1b[31mkey        object\n"));
+  EXPECT_THAT(Text<WriteTree>(SmallReport()), EndsWith("\n\n"
+                                                       ".                     68 B  2 tensors, 2 objects\n"
+                                                       "├── model             60 B  1 tensor\n"
+                                                       "│   └── net.weight    60 B  float32 [5, 3]\n"
+                                                       "├── optim              8 B  1 tensor\n"
+                                                       "│   └── steps          8 B  1 tensor\n"
+                                                       "│       └── [0]        8 B  int64 []\n"
+                                                       "├── epoch                   object\n"
+                                                       "└── odd\\n\\x1b[31mkey        object\n"));
 }
 
 TEST(InspectText, TreeBoundsDepth) {
   InspectReport report = SmallReport();
-  report.catalog.tensors[0].path = KeyPath(100'000, PathElement(std::string("d")));
-  EXPECT_THAT(RenderTree(report, {.width = 80}), HasSubstr("float32 [5, 3]"));
+  report.catalog.paths[report.catalog.tensors[0].path] = KeyPath(100'000, PathElement(std::string("d")));
+  EXPECT_THAT(Text<WriteTree>(report, {.width = 80}), HasSubstr("float32 [5, 3]"));
 }
 
 TEST(InspectText, FilesAreGroupedByRankAndExplained) {  // C13, C25, C26
-  EXPECT_THAT(RenderFiles(SmallReport()),
+  EXPECT_THAT(Text<WriteFiles>(SmallReport()),
               EndsWith("FILE          RANK  NUMBER  ENTRIES    BYTES  NOTE\n"
                        "__0_0.distcp     0       0        3  2.8 KiB\n"
                        "__1_0.distcp     1       0        1   1000 B\n"
@@ -92,24 +110,25 @@ TEST(InspectText, FilesAreGroupedByRankAndExplained) {  // C13, C25, C26
 }
 
 TEST(InspectText, ChunksSayBoxAndPlace) {
-  EXPECT_THAT(RenderChunks(SmallReport()), EndsWith("KEY               BOX         FILE          OFFSET  LENGTH\n"
-                                                    "model.net.weight  [0:3, 0:3]  __0_0.distcp     862    1000\n"
-                                                    "model.net.weight  [3:5, 0:3]  __1_0.distcp       0    1000\n"
-                                                    "optim.steps.0     []          __0_0.distcp    1862    1000\n"
-                                                    "epoch             object      __0_0.distcp       0     431\n"
-                                                    "odd\\n\\x1b[31mkey  object      __0_0.distcp       0     431\n"));
+  EXPECT_THAT(Text<WriteChunks>(SmallReport()),
+              EndsWith("KEY               BOX         FILE          OFFSET  LENGTH\n"
+                       "model.net.weight  [0:3, 0:3]  __0_0.distcp     862    1000\n"
+                       "model.net.weight  [3:5, 0:3]  __1_0.distcp       0    1000\n"
+                       "optim.steps.0     []          __0_0.distcp    1862    1000\n"
+                       "epoch             object      __0_0.distcp       0     431\n"
+                       "odd\\n\\x1b[31mkey  object      __0_0.distcp       0     431\n"));
 }
 
 TEST(InspectText, RecordsWithoutAPlaceShowNone) {
   InspectReport report = SmallReport();
   report.catalog.chunks[0].file = kNoFile;
-  EXPECT_THAT(RenderChunks(report), HasSubstr("[0:3, 0:3]                   862"));
+  EXPECT_THAT(Text<WriteChunks>(report), HasSubstr("[0:3, 0:3]                   862"));
 }
 
 TEST(InspectText, EntryShowsATensorInFull) {
   InspectReport report = SmallReport();
   report.entry = report.catalog.entries[0];
-  EXPECT_EQ(RenderEntry(report),
+  EXPECT_EQ(Text<WriteEntry>(report),
             "key            model.net.weight\n"
             "path           model / net.weight\n"
             "dtype          float32\n"
@@ -132,7 +151,7 @@ TEST(InspectText, EntryShowsAnObjectAsData) {  // C74, C75
     document.Append(list, document.Call(document.Global("acme", "Callback"), {document.String("a\nb")}));
     return list;
   });
-  EXPECT_EQ(RenderEntry(report),
+  EXPECT_EQ(Text<WriteEntry>(report),
             "key            epoch\n"
             "path           epoch\n"
             "type           list\n"
@@ -150,7 +169,7 @@ TEST(InspectText, EntryShowsTensorsInsideObjects) {
         d.Global("torch._utils", "_rebuild_tensor_v2"),
         {storage, d.Int(0), d.Tuple({d.Int(3), d.Int(4)}), d.Tuple({d.Int(4), d.Int(1)}), d.Bool(false), d.None()})});
   });
-  EXPECT_THAT(RenderEntry(report), HasSubstr("value          (tensor(bfloat16, [3, 4]),)\n"));
+  EXPECT_THAT(Text<WriteEntry>(report), HasSubstr("value          (tensor(bfloat16, [3, 4]),)\n"));
 }
 
 }  // namespace

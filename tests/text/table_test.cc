@@ -88,6 +88,28 @@ TEST(Table, EscapesCellsAndFillsRows) {
   EXPECT_EQ(table.Render(), "a        b\n\\x1b[0m\n1        2\n");
 }
 
+TEST(WriteTable, IsAsTheTableOfTheSameRows) {
+  const std::vector<Column> columns = {{.header = "n", .flexible = true}, {.header = "m", .align = Align::kRight}};
+  const std::vector<std::vector<std::string>> rows = {{"layers.0.weight", "1"}, {"é\n", "\\"}, {}, {"x", "y", "z"}};
+  int asked = 0;
+  const auto source = [&](RowSink& sink) {
+    ++asked;
+    for (const std::vector<std::string>& row : rows) {
+      for (const std::string& cell : row) sink.Cell(cell);
+      sink.End();
+    }
+  };
+  Table table(columns);
+  for (const std::vector<std::string>& row : rows) table.AddRow(row);
+  for (const size_t width : {size_t{0}, size_t{12}}) {
+    std::ostringstream out;
+    WriteTable(out, columns, source, {.width = width});
+    EXPECT_EQ(out.str(), table.Render({.width = width}));
+    EXPECT_EQ(Lines(out.str()).size(), rows.size() + 1);
+  }
+  EXPECT_EQ(asked, 4);
+}
+
 TEST(Table, OfNothingIsNothing) {
   EXPECT_EQ(Table({}).Render(), "");
   EXPECT_EQ(Table({{.header = "a"}}).Render(), "a\n");

@@ -53,14 +53,14 @@ nlohmann::json PathJson(const KeyPath& path) {
 
 void ExpectTensor(const std::string& file, const Catalog& catalog, const Tensor& tensor,
                   const nlohmann::json& expected) {
-  EXPECT_EQ(PathJson(tensor.path), expected.at("path"));
+  EXPECT_EQ(PathJson(catalog.KeyPathOf(tensor)), expected.at("path"));
   EXPECT_EQ(Name(tensor.dtype), expected.at("dtype").get<std::string>());
   EXPECT_EQ(nlohmann::json(tensor.shape), expected.at("shape"));
   EXPECT_EQ(Sha256(Elements(file, catalog, tensor)), expected.at("sha256").get<std::string>());
 }
 
-void ExpectObject(const Object& object, const nlohmann::json& expected) {
-  EXPECT_EQ(PathJson(object.path), expected.value("path", nlohmann::json::array()));
+void ExpectObject(const Catalog& catalog, const Object& object, const nlohmann::json& expected) {
+  EXPECT_EQ(PathJson(catalog.KeyPathOf(object)), expected.value("path", nlohmann::json::array()));
   ASSERT_NE(object.value, nullptr);
   // Not a tensor in PyTorch either; its storages all have one type.
   if (expected.contains("type") && !object.value->document.root().Is(pickle::Kind::kPersistentId)) {
@@ -85,7 +85,7 @@ size_t ExpectFiles(const std::vector<RealFile>& files, SurveyForm survey) {
     const Catalog catalog = Value(survey(source, {.jobs = 2}));
     std::set<std::string> keys;
     for (const EntryRef entry : catalog.entries) {
-      const std::string& key = catalog.KeyOf(entry);
+      const std::string key(catalog.KeyOf(entry));
       SCOPED_TRACE(key);
       EXPECT_TRUE(keys.insert(key).second);
       if (!expected.contains(key)) {
@@ -96,7 +96,7 @@ size_t ExpectFiles(const std::vector<RealFile>& files, SurveyForm survey) {
         ExpectTensor(file.bytes, catalog, catalog.tensors[entry.index], expected[key]);
         ++tensors;
       } else if (!entry.is_tensor) {
-        ExpectObject(catalog.objects[entry.index], expected[key]);
+        ExpectObject(catalog, catalog.objects[entry.index], expected[key]);
       }
     }
     EXPECT_EQ(keys.size(), expected.size());
@@ -146,7 +146,7 @@ TEST(TorchSurvey, DescribesTheStream) {
 TEST(TorchSurvey, TakesModulesOfAStreamAsObjectsOfTheirClass) {
   const Catalog root = SurveyStream("module");
   ASSERT_EQ(root.objects.size(), 1U);
-  EXPECT_TRUE(root.objects[0].path.empty());
+  EXPECT_TRUE(root.KeyPathOf(root.objects[0]).empty());
   const pickle::Value module = root.objects[0].value->document.root();
   EXPECT_TRUE(module.callable().IsGlobal("torch.nn.modules.container", "Sequential"));
   EXPECT_EQ(root.objects[0].value->storages.size(), 7U);
@@ -207,7 +207,7 @@ TEST(TorchSurvey, DescribesTheFile) {
 
 TEST(TorchSurvey, MetadataDepthAndUnwantedEntriesHaveNoExtents) {
   for (const SurveyOptions& options : {SurveyOptions{.depth = SurveyDepth::kMetadata},
-                                       SurveyOptions{.wanted = [](const std::string&) { return false; }}}) {
+                                       SurveyOptions{.wanted = [](std::string_view) { return false; }}}) {
     const Catalog catalog = SurveyFile("torch-2.13.0", "plain.pt", options);
     ASSERT_EQ(catalog.tensors.size(), 1U);
     EXPECT_EQ(catalog.tensors[0].shape, (Dims{3, 4}));
@@ -215,7 +215,7 @@ TEST(TorchSurvey, MetadataDepthAndUnwantedEntriesHaveNoExtents) {
     EXPECT_EQ(catalog.objects.at(0).value, nullptr);
   }
   const Catalog catalog =
-      SurveyFile("torch-2.13.0", "plain.pt", {.wanted = [](const std::string& key) { return key == "w"; }});
+      SurveyFile("torch-2.13.0", "plain.pt", {.wanted = [](std::string_view key) { return key == "w"; }});
   EXPECT_EQ(catalog.chunks[0].length, 48U);
   EXPECT_EQ(catalog.objects.at(0).value, nullptr);
 }
