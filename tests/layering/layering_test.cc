@@ -110,6 +110,14 @@ TEST(Layering, WantsTheOwnHeaderFirst) {
   EXPECT_THAT(check("#include \"dcpctl/read.h\"\n#include <string>\n#include \"zip/read.h\"\n"), IsEmpty());
 }
 
+TEST(Layering, WantsTablesOfTextToHaveASecret) {
+  const std::string text = "#pragma once\n\nstd::unordered_map<std::string, int> by_key_;\n";
+  const std::string views = "#pragma once\nstd::unordered_set<std::string_view> seen;\n";
+  EXPECT_THAT(CheckLayers({{"lib/base/text_hash.h", views}, {"lib/zip/a.h", text}, {"lib/ops/b.h", views}}),
+              ElementsAre("lib/zip/a.h:3: a hash table of text has to be one of lib/base/text_hash.h",
+                          "lib/ops/b.h:2: a hash table of text has to be one of lib/base/text_hash.h"));
+}
+
 TEST(Layering, RejectsAFolderThatIsNotListed) {
   EXPECT_THAT(CheckLayers({{"lib/extra/a.cc", ""}}),
               ElementsAre("lib/extra/a.cc:1: folder extra is not in the list of layers"));

@@ -63,6 +63,8 @@ const std::vector<std::pair<std::string_view, Names>> kImpure = {
 const Names kPure = {"public", "model", "mesh", "pickle", "zip", "plan"};
 const Names kNotInPure = {"thread", "mutex", "condition_variable", "chrono", "random", "future", "semaphore"};
 
+constexpr const char* kTextTables = "lib/base/text_hash.h";
+
 struct Directive {
   size_t line;
   std::string name;  // "include", "ifdef", ...
@@ -127,6 +129,7 @@ class Checker {
     path_ = file.path;
     folder_ = FolderOf(path_);
     if (!kMayInclude.contains(folder_)) return Report(1, "folder " + folder_ + " is not in the list of layers");
+    CheckTables(file.text);
     own_first_ = false;
     bool first = true;
     for (const Directive& directive : Directives(file.text)) {
@@ -145,6 +148,19 @@ class Checker {
  private:
   void Report(size_t line, const std::string& message) {
     problems_.push_back(path_ + ":" + std::to_string(line) + ": " + message);
+  }
+
+  // Whoever chooses the text would choose how long a table takes: see base/text_hash.h.
+  void CheckTables(const std::string& text) {
+    if (path_ == kTextTables) return;
+    std::istringstream in(text);
+    std::string line;
+    for (size_t number = 1; std::getline(in, line); ++number) {
+      for (const char* const table : {"unordered_map<std::string", "unordered_set<std::string"}) {
+        if (line.find(table) != std::string::npos)
+          Report(number, "a hash table of text has to be one of " + std::string(kTextTables));
+      }
+    }
   }
 
   void CheckInclude(const std::string& rest, bool first) {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every command with little to work with: 64 descriptors for a checkpoint of hundreds of files, memory for a fraction
-# of the data, and a checkpoint of a tebibyte that takes no room.
+# of the data, and a checkpoint of a tebibyte that takes no room. Memory is limited as the process counts it and, where
+# that is allowed, as a cgroup does.
 # usage: limits.sh PROGRAM MAKE_CHECKPOINT MAKE_SPARSE
 #   DCPCTL_LONG=1  10,240 files and a gibibyte instead of 256 and 192 MiB
 set -eu
@@ -10,12 +11,14 @@ program=$1
 make_checkpoint=$2
 make_sparse=$3
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'close_cgroup; rm -rf "$work"' EXIT
 cd "$work"
 
 suite=limits
 # shellcheck source=tests/safety/checks.sh
 . "$here/checks.sh"
+# shellcheck source=tests/safety/cgroup.sh
+. "$here/cgroup.sh"
 show_files() { find . -maxdepth 1 -ls; }
 
 ranks=256
@@ -29,9 +32,11 @@ fi
 # Of a process that is started by it, as the kernel counts: what it may write to and is its own, touched or not.
 DATA_LIMIT_KIB=98304
 BUDGET=16MiB
+CGROUP_MIB=64
 
 unlimited() { "$program" "$@"; }
 few_files() { sh -c 'ulimit -n 64 && exec "$@"' sh "$program" "$@"; }
+small_cgroup() { in_cgroup "$program" "$@"; }
 little_memory() { sh -c "ulimit -d $DATA_LIMIT_KIB && exec \"\$@\"" sh "$program" "$@"; }
 
 # runs NAME STATUS LIMIT WORDS...
@@ -97,6 +102,18 @@ each_command little_memory "-j 2 --memory $BUDGET"
 status=0
 sh -c 'ulimit -d 4096 && exec "$@"' sh "$program" verify -q --payload ckpt > said 2> err || status=$?
 check 'the limit of memory is one' [ "$status" -ne 0 ]
+cgroups=''
+if open_cgroup $CGROUP_MIB; then
+  cgroups=small_cgroup
+  each_command small_cgroup "-j 2 --memory $BUDGET"
+  status=0
+  { head -c $((2 * CGROUP_MIB << 20)) /dev/zero | in_cgroup tail -c $((2 * CGROUP_MIB << 20)) > /dev/null; } 2> err || status=$?
+  check 'the limit of the cgroup is one' [ "$status" -ne 0 ]
+  close_cgroup
+else
+  echo 'memory cgroups may not be made here: limits of whole processes are skipped'
+  skipped=$((skipped + 1))
+fi
 rm -rf ckpt good made lost
 
 # ------------------------------------------------------------------ a tebibyte
@@ -107,14 +124,21 @@ if ! "$make_sparse" ckpt 16 64 2> err; then
   finish
   exit
 fi
-runs '1 TiB: inspect' 0 little_memory inspect --json ckpt
-check '1 TiB: it is that much' grep -q '"bytes": *1099511627776' said
-runs '1 TiB: verify' 0 little_memory verify -q ckpt
-runs '1 TiB: dcp_to_torch --dry-run' 0 little_memory dcp_to_torch --dry-run ckpt model.pt
-runs '1 TiB: reshard --dry-run' 0 little_memory reshard --dry-run --world-size 1000 ckpt new
-runs '1 TiB: convert --metadata-only' 0 little_memory convert -q --to dcp ckpt --metadata-only metadata
-runs '1 TiB: convert --data link' 0 little_memory convert -q --to dcp --data link ckpt linked
-runs '1 TiB: verify of that' 0 little_memory verify -q linked
+for limit in little_memory $cgroups; do
+  if [ "$limit" = small_cgroup ]; then open_cgroup $CGROUP_MIB; fi
+  about_all="$limit of 1 TiB"
+  runs "$about_all: inspect" 0 "$limit" inspect --json ckpt
+  check "$about_all: it is that much" grep -q '"bytes": *1099511627776' said
+  runs "$about_all: verify" 0 "$limit" verify -q ckpt
+  runs "$about_all: dcp_to_torch --dry-run" 0 "$limit" dcp_to_torch --dry-run ckpt model.pt
+  runs "$about_all: reshard --dry-run" 0 "$limit" reshard --dry-run --world-size 1000 ckpt new
+  runs "$about_all: convert --metadata-only" 0 "$limit" convert -q --to dcp ckpt --metadata-only metadata
+  runs "$about_all: convert --data link" 0 "$limit" convert -q --to dcp --data link ckpt linked
+  runs "$about_all: verify of that" 0 "$limit" verify -q linked
+  rm -rf metadata linked
+  if [ "$limit" = small_cgroup ]; then echo "1 TiB in a cgroup of $CGROUP_MIB MiB: $(($(cgroup_peak) >> 20)) MiB at most"; fi
+done
+close_cgroup
 if [ "$(df -Pk . | awk 'NR == 2 { print $4 }')" -lt 1000000000 ]; then
   runs '1 TiB: dcp_to_torch without the room' 3 little_memory dcp_to_torch -q ckpt model.pt
   check '1 TiB: the room is told before anything is written' grep -q 'no space' err
