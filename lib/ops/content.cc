@@ -15,10 +15,6 @@
 namespace dcpctl::ops {
 namespace {
 
-bool HasNames(const Selection& names) {
-  return !names.strip_prefix.empty() || !names.rename.empty() || !names.add_prefix.empty();
-}
-
 class ContentOpener {
  public:
   ContentOpener(io::FileSystem& files, const std::filesystem::path& path, const ContentOptions& options,
@@ -30,7 +26,7 @@ class ContentOpener {
     Catalog& catalog = content_.catalog;
     DCPCTL_TRY(HandleDamage(catalog, false, wanted_));
     DropDamaged();
-    if (HasNames(options_.names)) DCPCTL_TRY(RenamePaths(catalog, wanted_, options_.names));
+    if (RenamesAny(options_.names)) DCPCTL_TRY(RenamePaths(catalog, wanted_, options_.names));
     if (std::any_of(
             catalog.objects.begin(), catalog.objects.end(),
             [this](const Object& object) { return object.value && IsWholeContainer(object, options_.run.limits); }) &&
@@ -44,7 +40,7 @@ class ContentOpener {
  private:
   KeyPath NewPathOf(EntryRef entry) const {
     KeyPath path = content_.catalog.KeyPathOf(entry);
-    return HasNames(options_.names) ? NewPath(path, options_.names) : path;
+    return RenamesAny(options_.names) ? NewPath(path, options_.names) : path;
   }
 
   // First the names, to know what is wanted. Objects are read in any case: other keys may come out of one.

@@ -91,9 +91,9 @@ std::string TextOf(const PathElement& element) {
 }
 
 KeyPath StripPrefix(const KeyPath& path, std::string_view prefix) {
+  if (prefix.empty()) return path;
   const std::string joined = JoinPath(path);
-  if (prefix.empty() || joined.size() <= prefix.size() || !joined.starts_with(prefix) || joined[prefix.size()] != '.')
-    return path;
+  if (joined.size() <= prefix.size() || !joined.starts_with(prefix) || joined[prefix.size()] != '.') return path;
   size_t remove = prefix.size() + 1;
   size_t first = 0;
   for (; remove > TextOf(path[first]).size(); ++first) remove -= TextOf(path[first]).size() + 1;
@@ -211,6 +211,21 @@ Result<std::vector<bool>> SelectEntries(const Catalog& catalog, const Selection&
   return selected;
 }
 
+TextSet KeysOf(const Catalog& catalog, const std::vector<bool>& selected) {
+  TextSet keys;
+  for (size_t i = 0; i < selected.size(); ++i) {
+    if (selected[i]) keys.emplace(catalog.KeyOf(catalog.entries[i]));
+  }
+  return keys;
+}
+
+bool RenamesAny(const Selection& selection) {
+  return !selection.strip_prefix.empty() || !selection.rename.empty() || !selection.add_prefix.empty();
+}
+
+// A torch.save file may have one key twice, as text and as a number.
+bool AreNamedByKeys(const Catalog& catalog) { return catalog.format == Format::kDcp && catalog.paths.empty(); }
+
 KeyPath NewPath(const KeyPath& path, const Selection& selection) {
   KeyPath renamed = StripPrefix(path, WithoutTrailingDots(selection.strip_prefix));
   for (const Renaming& renaming : selection.rename) {
@@ -237,6 +252,7 @@ Result<std::vector<KeyPath>> RenamePaths(const Catalog& catalog, const std::vect
   if (!stripped) return Fail(NoSuchKey(catalog, "--strip-prefix", selection.strip_prefix, CandidateNames(catalog)));
   for (const Renaming& renaming : selection.rename) DCPCTL_TRY(ApplyToAll(catalog, renaming, old_keys, paths));
   for (KeyPath& path : paths) path = AddPrefix(std::move(path), selection);
+  if (AreNamedByKeys(catalog) && !RenamesAny(selection)) return paths;
   std::vector<Renamed> renamed;
   for (size_t i = 0; i < paths.size(); ++i) renamed.push_back({&paths[i], old_keys[i]});
   auto distinct = CheckDistinct(std::move(renamed));

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text_hash.h"
 #include "dcpctl/catalog.h"
 #include "dcpctl/convert.h"
 #include "dcpctl/error.h"
@@ -19,6 +20,12 @@ bool MatchesKey(std::string_view pattern, std::string_view key);
 // names in the advice, and for a selection that leaves nothing.
 Result<std::vector<bool>> SelectEntries(const Catalog& catalog, const Selection& selection);
 
+// The keys of those entries that are selected.
+TextSet KeysOf(const Catalog& catalog, const std::vector<bool>& selected);
+
+// Whether it gives other names to what it selects.
+bool RenamesAny(const Selection& selection);
+
 // `path` under strip_prefix, the renamings, add_prefix, in this order. A prefix that is all of the path stays; a
 // renaming may leave nothing of it.
 KeyPath NewPath(const KeyPath& path, const Selection& selection);
@@ -29,5 +36,8 @@ KeyPath NewPath(const KeyPath& path, const Selection& selection);
 // advice; kUsage for a renaming that replaces nothing.
 Result<std::vector<KeyPath>> RenamePaths(const Catalog& catalog, const std::vector<bool>& selected,
                                          const Selection& selection);
+
+// Whether the paths of all entries are their keys, so that no two can be one or lie inside each other.
+bool AreNamedByKeys(const Catalog& catalog);
 
 }  // namespace dcpctl::ops

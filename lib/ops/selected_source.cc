@@ -1,5 +1,6 @@
 #include "ops/selected_source.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,14 +44,18 @@ Result<SelectedSource> OpenSelected(io::FileSystem& files, const std::filesystem
   SelectedSource opened;
   DCPCTL_ASSIGN(opened.catalog, Survey(files, source, survey));
   DCPCTL_ASSIGN(opened.selected, SelectEntries(opened.catalog, options.selection));
-  TextSet wanted;
+  std::vector<bool> in_depth = opened.selected;
   for (size_t i = 0; i < opened.catalog.entries.size(); ++i) {
     const EntryRef entry = opened.catalog.entries[i];
     if (options.objects == ObjectPolicy::kDrop && !entry.is_tensor) opened.selected[i] = false;
-    if (opened.selected[i] && !(open.skip_tensors && entry.is_tensor)) wanted.emplace(opened.catalog.KeyOf(entry));
+    in_depth[i] = opened.selected[i] && !(open.skip_tensors && entry.is_tensor);
+  }
+  TextSet wanted;
+  if (std::find(in_depth.begin(), in_depth.end(), false) != in_depth.end()) {
+    wanted = KeysOf(opened.catalog, in_depth);
+    survey.wanted = [&wanted](std::string_view key) { return wanted.contains(key); };
   }
   survey.depth = SurveyDepth::kExtents;
-  survey.wanted = [&wanted](std::string_view key) { return wanted.contains(key); };
   DCPCTL_ASSIGN(opened.catalog, Survey(files, source, survey));
   if (opened.catalog.entries.size() != opened.selected.size()) {
     return Fail(Place{.file = source.string()}, ErrorKind::kMismatch, "changed while it was being read");

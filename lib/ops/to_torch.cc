@@ -29,7 +29,7 @@ Result<TorchOutput> PlanOutput(const SelectedSource& source, const std::filesyst
     if (!source.selected[i])
       output.removed.push_back(NewPath(catalog.KeyPathOf(catalog.entries[i]), options.selection));
   }
-  DCPCTL_ASSIGN(TorchOutput planned, PlanTorchOutput(catalog, target.string(), output));
+  DCPCTL_ASSIGN(TorchOutput planned, PlanTorchOutput(catalog, target.string(), std::move(output)));
   DCPCTL_TRY(CheckPlan(planned.plan));
   return planned;
 }
@@ -38,9 +38,8 @@ Result<TorchOutput> PlanOutput(const SelectedSource& source, const std::filesyst
 // storage. Entries have flat keys, as in a checkpoint, and what is put together from them has dicts and lists.
 bool KeepsWhole(const ConvertOptions& options) {
   const Selection& selection = options.selection;
-  return selection.select.empty() && selection.exclude.empty() && selection.strip_prefix.empty() &&
-         selection.rename.empty() && selection.add_prefix.empty() && !options.flat && !options.int_keys &&
-         !options.skip_damaged && options.objects == ObjectPolicy::kKeep && !options.dtype;
+  return selection.select.empty() && selection.exclude.empty() && !RenamesAny(selection) && !options.flat &&
+         !options.int_keys && !options.skip_damaged && options.objects == ObjectPolicy::kKeep && !options.dtype;
 }
 
 // Of a state that was taken as one object: its entries, as if it had been taken apart.

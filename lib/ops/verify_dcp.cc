@@ -51,9 +51,7 @@ class DcpVerifier {
     if (IsNarrow(options_.selection)) {  // names first, to know what is wanted
       DCPCTL_ASSIGN(const Catalog names, dcp::SurveyDirectory(files_, path_, survey, {.goes_on = true}));
       DCPCTL_ASSIGN(const std::vector<bool> selected, SelectedEntries(names, options_.selection));
-      for (size_t i = 0; i < selected.size(); ++i) {
-        if (selected[i]) wanted_.emplace(names.KeyOf(names.entries[i]));
-      }
+      wanted_ = KeysOf(names, selected);
       survey.wanted = [this](std::string_view key) { return wanted_.contains(key); };
     }
     survey.depth = SurveyDepth::kExtents;
@@ -70,7 +68,7 @@ class DcpVerifier {
 
   // Keys are distinct; the names that a conversion makes of them need not be.
   void CheckNames() {
-    if (verified_.catalog.paths.empty()) return;  // they are the keys
+    if (AreNamedByKeys(verified_.catalog)) return;
     const auto paths = RenamePaths(verified_.catalog, verified_.selected, {});
     if (paths) return;
     verified_.catalog.findings.push_back({.id = "dcp.key-collision",

@@ -132,6 +132,19 @@ TEST(Rename, RefusesTwoKeysThatBecomeOne) {  // C79
   EXPECT_EQ(RenameError(catalog, {.strip_prefix = "model"}), "\"model.w\" and \"w\" would both become \"w\"");
 }
 
+// What needs no look for names that are one, and what does.
+TEST(Rename, KnowsEntriesThatAreNamedByTheirKeys) {
+  Catalog catalog = KeysNamed({"m.w", "w"});
+  EXPECT_TRUE(AreNamedByKeys(catalog));
+  EXPECT_EQ(RenameError(catalog, {}), "");
+  EXPECT_EQ(RenameError(catalog, {.strip_prefix = "m"}), "\"m.w\" and \"w\" would both become \"w\"");
+  catalog.format = Format::kTorch;
+  EXPECT_FALSE(AreNamedByKeys(catalog));
+  const Catalog nested = TensorsNamed({{"a", "b"}, {"a.b"}});
+  EXPECT_FALSE(AreNamedByKeys(nested));
+  EXPECT_NE(RenameError(nested, {}), "");
+}
+
 TEST(Rename, RefusesPathsThatSpellOneFlatKey) {
   EXPECT_EQ(RenameError(TensorsNamed({{"m", "a.b"}, {"a", "b"}}), {.strip_prefix = "m"}),
             "\"a.b\" and \"m.a.b\" would both become \"a.b\"");
