@@ -10,8 +10,7 @@ namespace dcpctl::dcp {
 
 Result<ItemLayout> MakeItemLayout(const NewItem& item) {
   std::vector<torch::NewStorage> storages;
-  for (size_t i = 0; i < item.storage_bytes.size(); ++i)
-    storages.push_back({.key = std::to_string(i), .bytes = item.storage_bytes[i]});
+  for (const uint64_t bytes : item.storage_bytes) storages.push_back({.bytes = bytes});
   DCPCTL_ASSIGN(zip::ArchiveLayout archive, torch::MakeTorchLayout(item.pickle, storages));
   return ItemLayout{.archive = std::move(archive), .is_tensor = item.is_tensor};
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,11 +54,11 @@ struct NewChunk {
 
 struct NewEntry {
   std::string key;
-  KeyPath path;
+  std::span<const PathElement> path;  // borrowed, as is the shape
   bool is_tensor = false;
   DType dtype = DType::kFloat32;
   bool requires_grad = false;
-  Dims shape;
+  DimsView shape;
   std::vector<NewChunk> chunks;  // of an object: one, with an empty box
 };
 

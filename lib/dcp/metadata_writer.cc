@@ -1,3 +1,4 @@
+#include <span>
 #include <string>
 #include <vector>
 
@@ -94,7 +95,7 @@ class MetadataPickler {
   void Paths() {
     out_.Dict(in_.entries.size(), [this](size_t i) {
       out_.Use(keys_[i]);
-      const KeyPath& path = in_.entries[i].path;
+      const std::span path = in_.entries[i].path;
       out_.BeginTuple(path.size());
       for (const PathElement& element : path) {
         const auto* text = std::get_if<std::string>(&element);

@@ -238,6 +238,7 @@ class DcpOutputPlanner {
     for (const DcpFile& file : options_.files) metadata.files.push_back(file.name);
     std::vector<size_t> items(catalog_.entries.size());
     for (const DcpItem& item : options_.items) ++items[item.entry];
+    metadata.entries.reserve(catalog_.entries.size());
     std::vector<size_t> position(catalog_.entries.size(), SIZE_MAX);
     TextMap<uint32_t> keys;
     for (size_t i = 0; i < options_.items.size(); ++i) {
@@ -277,7 +278,7 @@ class DcpOutputPlanner {
     const Tensor& tensor = TensorOf(item);
     entry.dtype = tensor.dtype;
     entry.requires_grad = tensor.requires_grad;
-    entry.shape = tensor.shape.Copy();
+    entry.shape = tensor.shape;
     return entry;
   }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/quote.h"
 #include "base/result.h"
@@ -25,14 +28,22 @@ std::optional<int64_t> AsDecimal(std::string_view text) {
 }  // namespace
 
 StateTree::Node* StateTree::Child(Node& parent, const PathElement& element) {
-  if (const auto* key = std::get_if<std::string>(&element); key != nullptr && parent.kind == Node::Kind::kDict) {
-    const auto found = parent.index.find(*key);
-    return found == parent.index.end() ? nullptr : parent.children[found->second].get();
+  if (!parent.contents) return nullptr;
+  Contents& contents = *parent.contents;
+  if (const auto* key = std::get_if<std::string>(&element)) {
+    const auto found = contents.index.find(*key);
+    return found == contents.index.end() ? nullptr : &contents.values[found->second];
   }
-  if (const auto* position = std::get_if<uint64_t>(&element); position != nullptr && parent.kind == Node::Kind::kList) {
-    return *position < parent.children.size() ? parent.children[*position].get() : nullptr;
-  }
-  return nullptr;
+  const uint64_t position = std::get<uint64_t>(element);
+  return position < contents.list.size() ? contents.list[position].get() : nullptr;
+}
+
+StateTree::Node& StateTree::AddChild(Contents& parent, std::string_view key) {
+  char* const copy = texts_.Add(key.size());
+  std::copy(key.begin(), key.end(), copy);
+  parent.keys.emplace_back(copy, key.size());
+  parent.index.emplace(parent.keys.back(), static_cast<uint32_t>(parent.values.size()));
+  return parent.values.emplace_back();
 }
 
 Result<StateTree::Node*> StateTree::ChildOrNew(Node& parent, const PathElement& element, Node::Kind kind,
@@ -47,26 +58,25 @@ Result<StateTree::Node*> StateTree::ChildOrNew(Node& parent, const PathElement& 
                                           " want the same place in the result, expected one each");
   }
   if (Node* child = Child(parent, element)) return child;
-  auto made = std::make_unique<Node>();
-  made->kind = kind;
-  made->label = label;
-  Node* child = made.get();
+  if (!parent.contents) parent.contents = std::make_unique<Contents>();
+  Node* child = nullptr;
   if (is_position) {
+    std::vector<std::unique_ptr<Node>>& list = parent.contents->list;
     const uint64_t position = std::get<uint64_t>(element);
-    const uint64_t added = position < parent.children.size() ? 0 : position - parent.children.size() + 1;
+    const uint64_t added = position < list.size() ? 0 : position - list.size() + 1;
     if (position >= kMaxPositions || added > kMaxPositions - positions_) {
       return Fail(ErrorKind::kLimit, "list position " + std::to_string(position) + " of " + Quote(label) +
                                          " is too far, expected at most " + std::to_string(kMaxPositions) + " in all");
     }
     positions_ += added;
-    if (added > 0) parent.children.resize(position + 1);
-    parent.children[position] = std::move(made);
-    return child;
+    if (added > 0) list.resize(position + 1);
+    list[position] = std::make_unique<Node>();
+    child = list[position].get();
+  } else {
+    child = &AddChild(*parent.contents, std::get<std::string>(element));
   }
-  const auto& key = std::get<std::string>(element);
-  parent.index.emplace(key, parent.children.size());
-  parent.keys.push_back(key);
-  parent.children.push_back(std::move(made));
+  child->kind = kind;
+  child->label = label;
   return child;
 }
 
@@ -127,21 +137,23 @@ Result<pickle::Value> StateTree::BuildNode(const Node& node, bool is_state, uint
 
 Result<pickle::Value> StateTree::BuildDict(const Node& node, bool is_state, uint32_t depth,
                                            pickle::Document& document) {
-  const pickle::Value dict = document.Dict();
+  const pickle::Value made = document.Dict();
+  if (!node.contents) return made;
+  const Contents& dict = *node.contents;
   const bool as_int =
       options_.int_keys && is_state &&
-      std::all_of(node.keys.begin(), node.keys.end(), [](const auto& key) { return AsDecimal(key).has_value(); });
-  for (size_t i = 0; i < node.keys.size(); ++i) {
-    const std::string& key = node.keys[i];
-    DCPCTL_ASSIGN(const pickle::Value value, BuildNode(*node.children[i], key == "state", depth + 1, document));
-    document.SetItem(dict, as_int ? document.Int(*AsDecimal(key)) : document.String(key), value);
+      std::all_of(dict.keys.begin(), dict.keys.end(), [](const auto& key) { return AsDecimal(key).has_value(); });
+  for (size_t i = 0; i < dict.keys.size(); ++i) {
+    const std::string_view key = dict.keys[i];
+    DCPCTL_ASSIGN(const pickle::Value value, BuildNode(dict.values[i], key == "state", depth + 1, document));
+    document.SetItem(made, as_int ? document.Int(*AsDecimal(key)) : document.String(key), value);
   }
-  return dict;
+  return made;
 }
 
 Result<pickle::Value> StateTree::BuildList(const Node& node, uint32_t depth, pickle::Document& document) {
   const pickle::Value list = document.List();
-  for (const auto& child : node.children) {
+  for (const auto& child : node.contents->list) {
     if (!child) {
       if (++gaps_ > kMaxGaps) {
         return Fail(ErrorKind::kLimit, "the list of entry " + Quote(node.label) +

@@ -73,10 +73,12 @@ void CountWholeContainers(const Limits& limits, NamedSource& named) {
   }
 }
 
-Result<DcpOutputOptions> PlaceEntries(const NamedSource& named, const RankLayout* layout, const ConvertOptions& options,
+// Takes the paths.
+Result<DcpOutputOptions> PlaceEntries(NamedSource& named, const RankLayout* layout, const ConvertOptions& options,
                                       const dcp::Compat& compat) {
   const Catalog& catalog = named.source.catalog;
-  DcpOutputOptions output{.paths = named.paths, .files = {}, .items = {}, .compat = compat, .data = options.data};
+  DcpOutputOptions output{
+      .paths = std::move(named.paths), .files = {}, .items = {}, .compat = compat, .data = options.data};
   // For flat keys too: PyTorch 2.3's converter fails without.
   output.nested = compat.flattening != Flattening::kNone;
   const Placing placing{.catalog = catalog, .selected = named.source.selected, .made = named.made};

@@ -27,44 +27,61 @@ struct NewSlot {
 
 class TorchOutputPlanner {
  public:
-  TorchOutputPlanner(const Catalog& catalog, const TorchOutputOptions& options)
-      : catalog_(catalog), options_(options) {}
+  TorchOutputPlanner(const Catalog& catalog, TorchOutputOptions options)
+      : catalog_(catalog), options_(std::move(options)) {}
 
   Result<TorchOutput> Run(const std::string& path) {
-    const auto root = BuildState();
-    if (!root) return Fail(Error(root.error()).At({catalog_.root.string()}));
-    auto pickle = pickle::WritePickle(*root, {.protocol = 2, .limits = {}});
-    if (!pickle) return Fail(std::move(pickle).error().At({path}).In("the pickle of the state"));
+    DCPCTL_ASSIGN(std::string pickle, WriteState(path));
     std::vector<torch::NewStorage> storages;
-    for (size_t i = 0; i < slots_.size(); ++i)
-      storages.push_back({.key = std::to_string(i), .bytes = BytesOf(slots_[i]), .alignment = AlignmentOf(slots_[i])});
-    DCPCTL_ASSIGN(zip::ArchiveLayout layout, torch::MakeTorchLayout(*std::move(pickle), storages));
-    return TorchOutput{.plan = MakePlan(path, std::move(layout)), .removed_positions = tree_.removed_positions()};
+    for (const NewSlot& slot : slots_) storages.push_back({.bytes = BytesOf(slot), .alignment = AlignmentOf(slot)});
+    DCPCTL_ASSIGN(zip::ArchiveLayout layout, torch::MakeTorchLayout(std::move(pickle), storages));
+    return TorchOutput{.plan = MakePlan(path, std::move(layout)), .removed_positions = removed_positions_};
   }
 
  private:
-  Result<pickle::Value> BuildState() {
+  // With millions of entries each form of the state is hundreds of megabytes, and goes as soon as the next one is
+  // there: paths, tree, document, pickle.
+  Result<std::string> WriteState(const std::string& path) {
+    pickle::Document document;
+    const auto root = BuildState(document);
+    if (!root) return Fail(Error(root.error()).At({catalog_.root.string()}));
+    auto pickle = pickle::WritePickle(*root, {.protocol = 2, .limits = {}});
+    if (!pickle) return Fail(std::move(pickle).error().At({path}).In("the pickle of the state"));
+    return pickle;
+  }
+
+  Result<pickle::Value> BuildState(pickle::Document& document) {
     const bool is_one_value = options_.paths.size() == 1 && options_.paths[0].empty();
-    if (is_one_value) return BuildLeaf(catalog_.entries[0]);
+    if (is_one_value) return BuildLeaf(document, catalog_.entries[0]);
+    StateTree tree;
+    DCPCTL_TRY(FillTree(tree));
+    DCPCTL_ASSIGN(const pickle::Value root, tree.Build(document, {.int_keys = options_.int_keys},
+                                                       [&](EntryRef entry) { return BuildLeaf(document, entry); }));
+    removed_positions_ = tree.removed_positions();
+    return root;
+  }
+
+  Result<void> FillTree(StateTree& tree) {
+    const std::vector<KeyPath> paths = std::move(options_.paths);
     size_t next = 0;
     for (size_t i = 0; i < catalog_.entries.size(); ++i) {
       if (!options_.selected[i]) continue;
-      const KeyPath& path = options_.paths[next++];
-      DCPCTL_TRY(tree_.Add(options_.flat ? KeyPath{JoinPath(path)} : path, catalog_.entries[i],
-                           catalog_.KeyOf(catalog_.entries[i])));
+      const KeyPath& path = paths[next++];
+      DCPCTL_TRY(tree.Add(options_.flat ? KeyPath{JoinPath(path)} : path, catalog_.entries[i],
+                          catalog_.KeyOf(catalog_.entries[i])));
     }
-    if (!options_.flat) {
-      for (const KeyPath& path : options_.removed) tree_.AddRemoved(path);
-    }
-    return tree_.Build(document_, {.int_keys = options_.int_keys}, [this](EntryRef entry) { return BuildLeaf(entry); });
+    if (options_.flat) return {};
+    for (const KeyPath& path : options_.removed) tree.AddRemoved(path);
+    return {};
   }
 
-  Result<pickle::Value> BuildLeaf(EntryRef entry) {
-    return entry.is_tensor ? AddTensor(catalog_.tensors[entry.index]) : AddObject(catalog_.objects[entry.index]);
+  Result<pickle::Value> BuildLeaf(pickle::Document& document, EntryRef entry) {
+    return entry.is_tensor ? AddTensor(document, catalog_.tensors[entry.index])
+                           : AddObject(document, catalog_.objects[entry.index]);
   }
 
-  Result<pickle::Value> AddTensor(const Tensor& tensor) {
-    return torch::MakeTensor(document_, tensor.dtype, tensor.shape, AddSlot({.tensor = &tensor}));
+  Result<pickle::Value> AddTensor(pickle::Document& document, const Tensor& tensor) {
+    return torch::MakeTensor(document, tensor.dtype, tensor.shape, AddSlot({.tensor = &tensor}));
   }
 
   std::string AddSlot(NewSlot slot) {
@@ -72,8 +89,8 @@ class TorchOutputPlanner {
     return std::to_string(slots_.size() - 1);
   }
 
-  Result<pickle::Value> AddObject(const Object& object) {
-    return ImportObject(document_, object, [&](const ObjectStorage& storage) {
+  Result<pickle::Value> AddObject(pickle::Document& document, const Object& object) {
+    return ImportObject(document, object, [&](const ObjectStorage& storage) {
       return AddSlot({.object = &object, .storage = &storage});
     });
   }
@@ -110,17 +127,15 @@ class TorchOutputPlanner {
   }
 
   const Catalog& catalog_;
-  const TorchOutputOptions& options_;
-  pickle::Document document_;
-  StateTree tree_;
+  TorchOutputOptions options_;
   std::vector<NewSlot> slots_;
+  uint64_t removed_positions_ = 0;
 };
 
 }  // namespace
 
-Result<TorchOutput> PlanTorchOutput(const Catalog& catalog, const std::string& path,
-                                    const TorchOutputOptions& options) {
-  return TorchOutputPlanner(catalog, options).Run(path);
+Result<TorchOutput> PlanTorchOutput(const Catalog& catalog, const std::string& path, TorchOutputOptions options) {
+  return TorchOutputPlanner(catalog, std::move(options)).Run(path);
 }
 
 }  // namespace dcpctl::ops

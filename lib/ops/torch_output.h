@@ -25,6 +25,6 @@ struct TorchOutput {
 };
 
 // `path` names the output. Errors: kMismatch when two entries want one place, kLimit.
-Result<TorchOutput> PlanTorchOutput(const Catalog& catalog, const std::string& path, const TorchOutputOptions& options);
+Result<TorchOutput> PlanTorchOutput(const Catalog& catalog, const std::string& path, TorchOutputOptions options);
 
 }  // namespace dcpctl::ops

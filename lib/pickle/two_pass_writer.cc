@@ -1,13 +1,19 @@
 #include "pickle/two_pass_writer.h"
 
+#include <algorithm>
+
 #include "base/result.h"
 
 namespace dcpctl::pickle {
 
 TwoPassWriter::Name TwoPassWriter::Text(std::string_view text) {
-  const auto [found, is_new] = texts_.try_emplace(std::string(text), static_cast<Name>(items_.size()));
-  if (is_new) items_.push_back({.text = found->first});
-  return found->second;
+  if (const auto known = texts_.find(text); known != texts_.end()) return known->second;
+  const auto name = static_cast<Name>(items_.size());
+  char* const copy = chars_.Add(text.size());
+  std::copy(text.begin(), text.end(), copy);
+  items_.push_back({.text = {copy, text.size()}});
+  texts_.emplace(items_.back().text, name);
+  return name;
 }
 
 TwoPassWriter::Name TwoPassWriter::Global(std::string_view module, std::string_view name) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/pool.h"
 #include "base/text_hash.h"
 #include "dcpctl/error.h"
 #include "dcpctl/limits.h"
@@ -123,7 +124,8 @@ class TwoPassWriter {
   }
 
   std::vector<Item> items_;
-  TextMap<Name> texts_;
+  Pool<char> chars_;
+  TextViewMap<Name> texts_;  // in chars_
   std::map<std::pair<Name, Name>, Name> globals_;
   bool counting_ = true;
   size_t most_bytes_ = 0;  // nearly always; more only cost another allocation

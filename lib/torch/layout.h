@@ -13,13 +13,12 @@
 namespace dcpctl::torch {
 
 struct NewStorage {
-  std::string key;  // as persistent ids in the pickle name it
   uint64_t bytes = 0;
   uint64_t alignment = 64;  // PyTorch's; a multiple of the block size helps direct I/O
 };
 
-// `pickle` is what `data.pkl` holds. Slot ids are positions in `storages`. Errors: those of
-// zip::MakeArchiveLayout.
+// `pickle` is what `data.pkl` holds. Storages are called by their position, in decimal, in its persistent ids; slot ids
+// are these positions, too. Errors: those of zip::LayoutBuilder.
 Result<zip::ArchiveLayout> MakeTorchLayout(std::string pickle, std::span<const NewStorage> storages);
 
 }  // namespace dcpctl::torch

@@ -81,14 +81,8 @@ class TorchSurvey {
     // Who only looks may look at anything; what is carried on is checked.
     if (options_.depth == SurveyDepth::kExtents)
       DCPCTL_TRY(pickle::CheckGlobals(file_.document, name(), options_.allow_globals));
-    DCPCTL_ASSIGN(std::vector<Leaf> leaves,
-                  Flatten(file_.document.root(), name(), options_.limits, options_.flattening));
-    WarnOfUncertainKeys(leaves);
-    const std::vector<bool> repeats = FindRepeats(leaves);
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      if (options_.stop.stop_requested()) return Fail(ErrorKind::kCancelled, "stopped");
-      if (!repeats[i]) DCPCTL_TRY(AddLeaf(std::move(leaves[i])));
-    }
+    DCPCTL_TRY(AddLeaves());
+    wanted_by_name_ = {};
     DCPCTL_TRY(LocateWanted());
     PlaceChunks();
     DescribeFile();
@@ -97,6 +91,18 @@ class TorchSurvey {
 
  private:
   [[nodiscard]] const std::string& name() const { return file_.storages.file(); }
+
+  Result<void> AddLeaves() {
+    DCPCTL_ASSIGN(std::vector<Leaf> leaves,
+                  Flatten(file_.document.root(), name(), options_.limits, options_.flattening));
+    WarnOfUncertainKeys(leaves);
+    const std::vector<bool> repeats = FindRepeats(leaves);
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (options_.stop.stop_requested()) return Fail(ErrorKind::kCancelled, "stopped");
+      if (!repeats[i]) DCPCTL_TRY(AddLeaf(std::move(leaves[i])));
+    }
+    return {};
+  }
 
   void WarnOfUncertainKeys(const std::vector<Leaf>& leaves) {
     const auto is_uncertain = [](const Leaf& leaf) { return !leaf.key_is_certain; };

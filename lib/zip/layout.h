@@ -4,8 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -53,7 +54,29 @@ struct ArchiveLayout {
   std::vector<PlacedSlot> slots;
 };
 
-// Errors: kUsage for a name or alignment that zip can't express; kLimit when offsets don't fit 64 bits.
-Result<ArchiveLayout> MakeArchiveLayout(std::vector<NewRecord> records);
+// Records one after the other: of a large archive there may be millions.
+class LayoutBuilder {
+ public:
+  // Errors: kUsage for a name or alignment that zip can't express; kLimit when offsets don't fit 64 bits. Nothing can
+  // be added after one.
+  Result<void> Add(const NewRecord& record);
+  ArchiveLayout Finish() &&;
+
+ private:
+  // What the central directory needs to know.
+  struct Placed {
+    uint64_t header_offset = 0;
+    uint64_t bytes = 0;
+    uint64_t name_end = 0;                      // in names_; it begins where that of the record before ends
+    std::optional<SlotId> slot = std::nullopt;  // whose CRC is not known yet
+    uint32_t crc = 0;
+  };
+
+  void Append(std::string_view bytes, std::optional<SlotId> crc_of = std::nullopt, uint64_t crc_pos = 0);
+
+  ArchiveLayout layout_;
+  std::vector<Placed> records_;
+  std::string names_;
+};
 
 }  // namespace dcpctl::zip

@@ -32,29 +32,31 @@ NewMetadata Sample() {
   static const Dims first = {0, 0};
   static const Dims sizes[] = {{3, 3}, {1, 3}, {0, 2}};
   static const Dims second = {3, 0};
+  static const Dims shapes[] = {{4, 3}, {0, 2}};
+  static const KeyPath paths[] = {{"model", "w"}, {"optim", "a.b", Pos(0)}, {"empty"}, {"step"}};
   NewMetadata metadata{.files = {"__0_0.distcp", "__1_0.distcp"}, .entries = {}};
   metadata.entries = {
       {.key = "model.w",
-       .path = {"model", "w"},
+       .path = paths[0],
        .is_tensor = true,
        .dtype = DType::kBFloat16,
        .requires_grad = true,
-       .shape = {4, 3},
+       .shape = shapes[0],
        .chunks = {{.box = {first, sizes[0]}, .file = 0, .place = {.offset = 100, .length = 50}},
                   {.box = {second, sizes[1]}, .file = 1, .place = {.offset = 7, .length = 60}}}},
       {.key = "optim.a.b.0",
-       .path = {"optim", "a.b", Pos(0)},
+       .path = paths[1],
        .is_tensor = true,
        .dtype = DType::kInt64,
        .shape = {},
        .chunks = {{.box = {}, .file = 1, .place = {.offset = 70, .length = 8}}}},
       {.key = "empty",
-       .path = {"empty"},
+       .path = paths[2],
        .is_tensor = true,
-       .shape = {0, 2},
+       .shape = shapes[1],
        .chunks = {{.box = {first, sizes[2]}, .file = 0, .place = {.offset = 150, .length = 9}}}},
       {.key = "step",
-       .path = {"step"},
+       .path = paths[3],
        .shape = {},
        .chunks = {{.box = {}, .file = 0, .place = {.offset = 0, .length = 100}}}},
   };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,9 @@ PathElement Pos(uint64_t position) { return {position}; }
 // Leaves are numbered in the order in which they are added, and stand for themselves.
 class Tree {
  public:
-  Result<void> Add(const KeyPath& path) { return tree_.Add(path, EntryRef(true, next_++), JoinPath(path)); }
+  Result<void> Add(const KeyPath& path) {
+    return tree_.Add(path, EntryRef(true, next_++), labels_.emplace_back(JoinPath(path)));
+  }
   void Remove(const KeyPath& path) { tree_.AddRemoved(path); }
   Result<std::string> Build(bool int_keys = false) {
     pickle::Document document;
@@ -33,6 +36,7 @@ class Tree {
   uint64_t removed() const { return tree_.removed_positions(); }
 
  private:
+  std::deque<std::string> labels_;  // which the tree refers to
   StateTree tree_;
   uint32_t next_ = 0;
 };

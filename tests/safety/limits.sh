@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every command with little to work with: 64 descriptors for a checkpoint of hundreds of files, memory for a fraction
-# of the data, and a checkpoint of a tebibyte that takes no room. Memory is limited as the process counts it and, where
-# that is allowed, as a cgroup does.
+# of the data, a million tensors, and a checkpoint of a tebibyte that takes no room. Memory is limited as the process
+# counts it and, where that is allowed, as a cgroup does.
 # usage: limits.sh PROGRAM MAKE_CHECKPOINT MAKE_SPARSE
 #   DCPCTL_LONG=1  10,240 files and a gibibyte instead of 256 and 192 MiB
 set -eu
@@ -115,6 +115,18 @@ else
   skipped=$((skipped + 1))
 fi
 rm -rf ckpt good made lost
+
+# ---------------------------------------------------------- a million tensors
+
+# What is known of each takes memory, whatever the budget for their bytes: less than a gibibyte.
+MANY_LIMIT_KIB=819200
+many_limit() { sh -c "ulimit -d $MANY_LIMIT_KIB && exec \"\$@\"" sh "$program" "$@"; }
+"$make_sparse" many 1 0 1000000
+runs 'a million tensors: inspect' 0 many_limit inspect -q many
+runs 'a million tensors: verify' 0 many_limit verify -q many
+runs 'a million tensors: dcp_to_torch' 0 many_limit dcp_to_torch -q many many.pt
+check 'a million tensors: they are there' grep -qa archive/data/1000000 many.pt
+rm -rf many many.pt
 
 # ------------------------------------------------------------------ a tebibyte
 

@@ -30,7 +30,7 @@ TEST(TorchLayout, WritesRecordsInTorchsOrder) {
 }
 
 TEST(TorchLayout, AlignsStoragesAsAsked) {
-  const std::vector<NewStorage> storages = {{.key = "a", .bytes = 5}, {.key = "b", .bytes = 5, .alignment = 4096}};
+  const std::vector<NewStorage> storages = {{.bytes = 5}, {.bytes = 5, .alignment = 4096}};
   const zip::ArchiveLayout layout = Value(MakeTorchLayout("pickle", storages));
   ASSERT_EQ(layout.slots.size(), 2U);
   EXPECT_EQ(layout.slots[0].id, 0U);

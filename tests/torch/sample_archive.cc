@@ -13,8 +13,7 @@ using test::Value;
 
 std::string SaveTorch(pickle::Value root, const std::vector<std::string>& storages) {
   std::vector<NewStorage> planned;
-  for (size_t i = 0; i < storages.size(); ++i)
-    planned.push_back({.key = std::to_string(i), .bytes = storages[i].size()});
+  for (const std::string& storage : storages) planned.push_back({.bytes = storage.size()});
   const zip::ArchiveLayout layout = Value(MakeTorchLayout(Value(pickle::WritePickle(root)), planned));
   std::string bytes(layout.total_bytes, '?');
   for (const zip::Literal& literal : layout.literals) {

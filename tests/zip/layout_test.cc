@@ -10,6 +10,7 @@
 
 #include "base/crc32.h"
 #include "tests/support/result.h"
+#include "tests/zip/make_layout.h"
 #include "tests/zip/raw_zip.h"
 #include "zip/read.h"
 

@@ -7,6 +7,7 @@
 
 #include "support/result.h"
 #include "zip/layout.h"
+#include "zip/make_layout.h"
 #include "zip/raw_zip.h"
 
 namespace dcpctl::zip {
