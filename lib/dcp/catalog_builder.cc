@@ -129,16 +129,13 @@ Result<std::optional<CatalogBuilder::ChunkList>> CatalogBuilder::AddEntry(std::s
   DCPCTL_ASSIGN(const EntryValue* const read, ReadOnce(value, file));
   DCPCTL_TRY(Take(room, 2 * key.size() + read->attributes, file));
   const std::optional<TensorMetadata>& tensor = read->tensor;
-  uint32_t known = entry_by_key_.Find(key);
-  if (known == kNoEntry) {
-    known = static_cast<uint32_t>(catalog_.entries.size());
+  const uint32_t known = entry_by_key_.FindOrAdd(key, [&] {
     if (tensor) {
       catalog_.AddTensor(key, tensor->dtype, tensor->shape).requires_grad = tensor->requires_grad;
     } else {
       catalog_.AddObject(key);
     }
-    entry_by_key_.AddLast();
-  }
+  });
   const EntryRef entry = catalog_.entries[known];
   const auto is_same = [&](const Tensor& other) {
     return other.dtype == tensor->dtype && other.shape == tensor->shape;
@@ -156,9 +153,7 @@ Result<std::optional<CatalogBuilder::ChunkList>> CatalogBuilder::AddEntry(std::s
 // Stands for an entry that says nothing about itself. A tensor without elements: whoever leaves out objects should not
 // leave this out with them.
 void CatalogBuilder::AddPlaceholder(std::string_view key) {
-  if (entry_by_key_.Find(key) != kNoEntry) return;
-  catalog_.AddTensor(key, DType::kFloat32, Dims{0});
-  entry_by_key_.AddLast();
+  entry_by_key_.FindOrAdd(key, [&] { catalog_.AddTensor(key, DType::kFloat32, Dims{0}); });
 }
 
 Result<void> CatalogBuilder::AddChunks(const std::vector<ChunkList>& lists, pickle::Room& room, const std::string& file,

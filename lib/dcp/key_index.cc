@@ -9,7 +9,6 @@
 namespace dcpctl::dcp {
 namespace {
 
-constexpr uint32_t kFree = UINT32_MAX;  // no number of an entry has all low bits set: one slot at least is free
 constexpr size_t kFewestSlots = 16;
 
 constexpr size_t SlotsFor(size_t count) { return std::bit_ceil(std::max(kFewestSlots, count + count / 2)); }
@@ -21,7 +20,10 @@ void KeyIndex::Reserve(size_t count) {
   const uint32_t old_mask = static_cast<uint32_t>(slots_.size()) - 1;
   const std::vector<uint32_t> old = std::exchange(slots_, std::vector<uint32_t>(SlotsFor(count), kFree));
   for (const uint32_t slot : old) {
-    if (slot != kFree) Put(slot & old_mask);
+    if (slot == kFree) continue;
+    const uint32_t entry = slot & old_mask;
+    const Place place = PlaceOf(catalog_.KeyOf(catalog_.entries[entry]));
+    slots_[place.slot] = place.tag | entry;
   }
 }
 
@@ -38,18 +40,13 @@ KeyIndex::Place KeyIndex::PlaceOf(std::string_view key) const {
 
 uint32_t KeyIndex::Find(std::string_view key) const {
   if (slots_.empty()) return kNoEntry;
-  const uint32_t slot = slots_[PlaceOf(key).slot];
-  return slot == kFree ? kNoEntry : slot & static_cast<uint32_t>(slots_.size() - 1);
+  const size_t slot = PlaceOf(key).slot;
+  return slots_[slot] == kFree ? kNoEntry : NumberAt(slot);
 }
 
-void KeyIndex::Put(uint32_t entry) {
-  const Place place = PlaceOf(catalog_.KeyOf(catalog_.entries[entry]));
-  slots_[place.slot] = place.tag | entry;
-}
-
-void KeyIndex::AddLast() {
-  if (SlotsFor(++count_) > slots_.size()) Reserve(2 * count_);
-  Put(static_cast<uint32_t>(catalog_.entries.size() - 1));
+KeyIndex::Place KeyIndex::MakeRoomFor(std::string_view key) {
+  if (SlotsFor(count_ + 1) > slots_.size()) Reserve(2 * (count_ + 1));
+  return PlaceOf(key);
 }
 
 }  // namespace dcpctl::dcp

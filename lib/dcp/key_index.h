@@ -21,8 +21,17 @@ class KeyIndex {
   void Reserve(size_t count);
   // The entry that has the key, or kNoEntry.
   [[nodiscard]] uint32_t Find(std::string_view key) const;
-  // For the last entry of the catalog, whose key none before it has.
-  void AddLast();
+  // Likewise; where none has it, `add()` puts one into the catalog.
+  template <typename Fn>
+  uint32_t FindOrAdd(std::string_view key, const Fn& add) {
+    const Place place = MakeRoomFor(key);
+    if (slots_[place.slot] != kFree) return NumberAt(place.slot);
+    const auto entry = static_cast<uint32_t>(catalog_.entries.size());
+    add();
+    slots_[place.slot] = place.tag | entry;
+    ++count_;
+    return entry;
+  }
 
  private:
   // Where the key is, or where it would be put; what it is called there but for the number of its entry.
@@ -31,7 +40,12 @@ class KeyIndex {
     uint32_t tag;
   };
   [[nodiscard]] Place PlaceOf(std::string_view key) const;
-  void Put(uint32_t entry);
+  // The same when there is a free slot too many, which there is afterwards.
+  Place MakeRoomFor(std::string_view key);
+  [[nodiscard]] uint32_t NumberAt(size_t slot) const { return slots_[slot] & static_cast<uint32_t>(slots_.size() - 1); }
+
+  static constexpr uint32_t kFree =
+      UINT32_MAX;  // no number of an entry has all low bits set: one slot at least is free
 
   const Catalog& catalog_;
   // A power of two of them, at most two thirds taken; a key is at its hash, or in a slot after it. The low bits of a

@@ -20,7 +20,7 @@ class Measurer final : public RowSink {
 
  private:
   void OnEnd(size_t /*row*/) override {
-    for (size_t i = 0; i < widths_.size(); ++i) widths_[i] = std::max(widths_[i], DisplayWidth(CellAt(i)));
+    for (size_t i = 0; i < widths_.size(); ++i) widths_[i] = std::max(widths_[i], WidthAt(i));
   }
 
   std::vector<size_t> widths_;
@@ -34,20 +34,19 @@ class Writer final : public RowSink {
       : RowSink(columns.size()), out_(out), columns_(columns), widths_(widths), options_(options) {}
 
   void Header() {
-    for (const Column& column : columns_) Add(column.header, kHeaderRow);
+    for (const Column& column : columns_) Add(column.header, DisplayWidth(column.header), kHeaderRow);
     EndLine();
   }
 
  private:
   void OnEnd(size_t row) override {
-    for (size_t i = 0; i < columns_.size(); ++i) Add(CellAt(i), row);
+    for (size_t i = 0; i < columns_.size(); ++i) Add(CellAt(i), WidthAt(i), row);
     EndLine();
   }
 
-  void Add(std::string_view cell, size_t row) {
+  void Add(std::string_view cell, size_t width, size_t row) {
     const size_t column = next_++;
     std::string cut;
-    size_t width = DisplayWidth(cell);
     if (width > widths_[column]) {
       cell = cut = Ellipsize(cell, widths_[column]);
       width = DisplayWidth(cell);
@@ -95,23 +94,25 @@ void Shrink(const std::vector<Column>& columns, const TableOptions& options, std
 RowSink& RowSink::Cell(std::string_view text) {
   if (IsPrintableAscii(text)) {
     text_ += text;
+    cells_.push_back({.end = text_.size(), .width = text.size()});
   } else {
-    text_ += Printable(text);
+    const std::string printable = Printable(text);
+    text_ += printable;
+    cells_.push_back({.end = text_.size(), .width = DisplayWidth(printable)});
   }
-  ends_.push_back(text_.size());
   return *this;
 }
 
 void RowSink::End() {
-  ends_.resize(columns_, text_.size());
+  cells_.resize(columns_, {.end = text_.size(), .width = 0});
   OnEnd(rows_++);
   text_.clear();
-  ends_.clear();
+  cells_.clear();
 }
 
 std::string_view RowSink::CellAt(size_t column) const {
-  const size_t begin = column == 0 ? 0 : ends_[column - 1];
-  return std::string_view(text_).substr(begin, ends_[column] - begin);
+  const size_t begin = column == 0 ? 0 : cells_[column - 1].end;
+  return std::string_view(text_).substr(begin, cells_[column].end - begin);
 }
 
 void WriteTable(std::ostream& out, const std::vector<Column>& columns, const RowSource& rows,

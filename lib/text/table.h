@@ -50,14 +50,19 @@ class RowSink {
   explicit RowSink(size_t columns) : columns_(columns) {}
   // Of the row that ends.
   [[nodiscard]] std::string_view CellAt(size_t column) const;
+  [[nodiscard]] size_t WidthAt(size_t column) const { return cells_[column].width; }
 
  private:
   virtual void OnEnd(size_t row) = 0;
 
+  struct Placed {
+    size_t end;  // in text_
+    size_t width;
+  };
   size_t columns_;
   size_t rows_ = 0;
-  std::string text_;          // all cells of this row
-  std::vector<size_t> ends_;  // of each in it
+  std::string text_;  // all cells of this row
+  std::vector<Placed> cells_;
 };
 
 // A table of any length: no row is kept. `rows` is called twice, to measure and to write, and gives the same rows.

@@ -26,13 +26,16 @@ TEST(KeyIndex, FindsEachKeyAndNoOther) {
     const auto key = [](size_t i) { return i == 0 ? std::string() : "layers." + std::to_string(i * 7919) + ".w"; };
     for (size_t i = 0; i < 20'000; ++i) {
       ASSERT_EQ(index.Find(key(i)), kNoEntry) << i;
-      if (i % 3 == 0) {
-        catalog.AddObject(key(i));
-      } else {
-        catalog.AddTensor(key(i), DType::kFloat32, {});
-      }
-      index.AddLast();
+      const auto add = [&] {
+        if (i % 3 == 0) {
+          catalog.AddObject(key(i));
+        } else {
+          catalog.AddTensor(key(i), DType::kFloat32, {});
+        }
+      };
+      ASSERT_EQ(index.FindOrAdd(key(i), add), i);
       ASSERT_EQ(index.Find(key(i)), i);
+      ASSERT_EQ(index.FindOrAdd(key(i), [] { FAIL() << "it is there"; }), i);
     }
     index.Reserve(100'000);
     for (size_t i = 0; i < 20'000; ++i) ASSERT_EQ(index.Find(key(i)), i);
@@ -46,11 +49,9 @@ TEST(KeyIndex, KeepsApartKeysThatDifferByOneCharacter) {
   std::mt19937 random(5);
   std::string key(40, 'k');
   for (int i = 0; i < 2000; ++i) {
-    if (index.Find(key) == kNoEntry) {
-      catalog.AddObject(key);
-      index.AddLast();
-    }
-    EXPECT_EQ(catalog.KeyOf(catalog.entries[index.Find(key)]), key);
+    const uint32_t entry = index.FindOrAdd(key, [&] { catalog.AddObject(key); });
+    EXPECT_EQ(catalog.KeyOf(catalog.entries[entry]), key);
+    EXPECT_EQ(index.Find(key), entry);
     key[random() % key.size()] = static_cast<char>('a' + random() % 3);
   }
 }
