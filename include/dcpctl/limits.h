@@ -2,6 +2,7 @@
 // anything is allocated for it. All are far above what real checkpoints need.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace dcpctl {
@@ -9,6 +10,9 @@ namespace dcpctl {
 struct Limits {
   // One pickle. The largest `.metadata` reported in the field has 227 MiB.
   uint64_t pickle_bytes = uint64_t{1} << 30;
+  // One that is compressed where it lies, or 16 times as much as that takes, if it is more: the limit above in a
+  // megabyte would be easily made. Pickles of real states get four to eleven times smaller.
+  uint64_t compressed_pickle_bytes = uint64_t{12} << 20;
   // Nested containers in one pickle. CPython's own pickler gives up at about 1,000.
   uint32_t pickle_depth = 1000;
   // One archive's central directory: 46 bytes and a name each; 10^6 records take about 70 MB.
@@ -27,6 +31,12 @@ struct Limits {
   uint64_t boxes = 50'000'000;
   // A file that describes a layout.
   uint64_t layout_bytes = uint64_t{4} << 20;
+
+  // Of a pickle that takes so many bytes compressed.
+  [[nodiscard]] uint64_t PickleBytesFrom(uint64_t compressed) const {
+    constexpr uint64_t kRatio = 16;
+    return std::min(pickle_bytes, std::max(compressed_pickle_bytes, std::min(compressed, pickle_bytes) * kRatio));
+  }
 };
 
 }  // namespace dcpctl

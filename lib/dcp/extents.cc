@@ -159,16 +159,19 @@ class ExtentSurvey {
     DCPCTL_ASSIGN(const auto file, cache_.Open(record.file));
     if (record.transforms == 0) {
       DCPCTL_ASSIGN(const WindowSource window, WindowSource::Read(*file, record.offset, record.length));
-      return Open(index, record, window, {record.offset, record.length}, look);
+      return Open(index, record, window, {record.offset, record.length}, options_.limits, look);
     }
     if (!hooks_.decode) return CheckZstdFrames(*file, record.offset, record.length);
-    EdgeSource decoded(file->name(), std::max(EdgeSource::kDefaultEdgeBytes, std::min(max_decoded, kObjectEdge)));
+    Limits limits = options_.limits;
+    limits.pickle_bytes = limits.PickleBytesFrom(record.length);
+    const uint64_t edge = std::min(kObjectEdge, limits.pickle_bytes + EdgeSource::kDefaultEdgeBytes);
+    EdgeSource decoded(file->name(), std::max(EdgeSource::kDefaultEdgeBytes, std::min(max_decoded, edge)));
     DCPCTL_TRY(DecodeZstd(*file, record.offset, record.length, max_decoded,
                           [&](std::span<const std::byte> bytes) -> Result<void> {
                             decoded.Append(bytes);
                             return {};
                           }));
-    return Open(index, record, decoded, {0, decoded.size()}, look);
+    return Open(index, record, decoded, {0, decoded.size()}, limits, look);
   }
 
   struct Range {
@@ -176,9 +179,9 @@ class ExtentSurvey {
     uint64_t length;
   };
   template <typename Record, typename Fn>
-  Result<void> Open(uint64_t index, const Record& record, const ByteSource& source, Range range, const Fn& look) {
-    DCPCTL_ASSIGN(const torch::Archive archive,
-                  torch::OpenArchive(source, range.offset, range.length, options_.limits));
+  Result<void> Open(uint64_t index, const Record& record, const ByteSource& source, Range range, const Limits& limits,
+                    const Fn& look) {
+    DCPCTL_ASSIGN(const torch::Archive archive, torch::OpenArchive(source, range.offset, range.length, limits));
     const bool checked = static_cast<bool>(hooks_.on_archive);
     if (checked) {
       hooks_.on_archive(work_[index].entry, record.file, source, archive.directory, record.transforms != 0);

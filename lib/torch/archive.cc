@@ -88,10 +88,11 @@ Result<const zip::Entry*> FindPickle(const Archive& archive) {
 
 Result<pickle::Document> ReadDocument(const ByteSource& source, const zip::Entry& entry, const Limits& limits) {
   DCPCTL_ASSIGN(const uint64_t offset, zip::FindPayload(source, entry));
-  DCPCTL_ASSIGN(std::vector<std::byte> bytes, zip::ReadRecord(source, entry, limits.pickle_bytes));
-  const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-  const pickle::ReadOptions options{
+  pickle::ReadOptions options{
       .file = source.name(), .base_offset = offset, .allow_persistent_ids = true, .limits = limits};
+  options.limits.pickle_bytes = MostPickleBytes(entry, limits);
+  DCPCTL_ASSIGN(std::vector<std::byte> bytes, zip::ReadRecord(source, entry, options.limits.pickle_bytes));
+  const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   auto document = pickle::ReadPickle(std::span(*owner), options);
   if (!document) return Fail(std::move(document).error().In("in " + zip::Describe(entry)));
   document->KeepAlive(owner);
@@ -99,6 +100,10 @@ Result<pickle::Document> ReadDocument(const ByteSource& source, const zip::Entry
 }
 
 }  // namespace
+
+uint64_t MostPickleBytes(const zip::Entry& entry, const Limits& limits) {
+  return entry.method == zip::kStored ? limits.pickle_bytes : limits.PickleBytesFrom(entry.compressed_bytes);
+}
 
 Result<Archive> OpenArchive(const ByteSource& source, uint64_t base, uint64_t length, const Limits& limits) {
   Archive archive;

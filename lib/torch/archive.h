@@ -44,6 +44,9 @@ struct Archive {
 // above 10; kCorrupt for a zip archive that torch.save didn't write.
 Result<Archive> OpenArchive(const ByteSource& source, uint64_t base, uint64_t length, const Limits& limits);
 
+// What OpenArchive takes of a pickle, which may be compressed.
+uint64_t MostPickleBytes(const zip::Entry& entry, const Limits& limits);
+
 // The record of this name below the prefix; null when there is none.
 const zip::Entry* FindEntry(const Archive& archive, std::string_view name);
 

@@ -10,6 +10,7 @@
 #include "tests/torch/real_files.h"
 #include "tests/torch/sample_archive.h"
 #include "tests/zip/raw_zip.h"
+#include "zip/format.h"
 
 namespace dcpctl::torch {
 namespace {
@@ -136,6 +137,23 @@ class CountingSource final : public ByteSource {
  private:
   const ByteSource& inner_;
 };
+
+TEST(TorchArchive, TakesLessOfACompressedPickle) {
+  const auto most = [](uint16_t method, uint64_t compressed) {
+    zip::Entry entry;
+    entry.method = method;
+    entry.compressed_bytes = compressed;
+    return MostPickleBytes(entry, Limits{});
+  };
+  const uint64_t all = Limits{}.pickle_bytes;
+  const uint64_t few = Limits{}.compressed_pickle_bytes;
+  EXPECT_EQ(most(zip::kStored, 10), all);
+  EXPECT_EQ(most(zip::kDeflated, 10), few);
+  EXPECT_EQ(most(zip::kDeflated, few / 16), few);
+  EXPECT_EQ(most(zip::kDeflated, few), 16 * few);
+  EXPECT_EQ(most(zip::kDeflated, all), all);
+  EXPECT_EQ(most(zip::kDeflated, UINT64_MAX), all);
+}
 
 TEST(TorchArchive, OpensOneTensorInTwoReads) {
   pickle::Document document;

@@ -1,0 +1,108 @@
+"""Compressed pickles: a few KiB that become as much as a pickle may have, or more."""
+import struct
+import zlib
+
+from cases import GOOD_DATA, case, dict_of, integer, list_of, text, write
+from metadata import ITEM, STORAGE_MODULE, Checkpoint, made, size
+from zips import DEFLATED, Record, archive, bomb, file_of
+
+# A pickle is these around values. The most of them that are taken from anything compressed.
+BEGIN, END = b"\x80\x02", b"."
+MOST_VALUES = (12 << 20) - len(BEGIN + END)
+
+
+# ---------------------------------------------------------------- deflate
+
+def deflated_pickle(folder, value, count):
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed, crc = b"", 0
+    for part in (BEGIN, *[value * (1 << 20)] * (count >> 20), value * (count % (1 << 20)), END):
+        packed += packer.compress(part)
+        crc = zlib.crc32(part, crc)
+    packed += packer.flush()
+    pickle = Record("archive/data.pkl", packed, method=DEFLATED, bytes=len(BEGIN) + count + len(END), crc=crc)
+    return file_of(folder, bomb(pickle, Record("archive/data/0", GOOD_DATA)))
+
+
+@case("zips")
+def deflated_dicts(folder):
+    """Each is a byte here and takes sixteen in memory."""
+    return deflated_pickle(folder, b"}", MOST_VALUES)
+
+
+@case("zips")
+def deflated_nones(folder):
+    return deflated_pickle(folder, b"N", MOST_VALUES)
+
+
+@case("zips")
+def deflated_lists_of_256_mebibytes(folder):
+    return deflated_pickle(folder, b"]", 1 << 28)
+
+
+# ---------------------------------------------------------------- zstd
+
+BLOCK = 128 << 10
+
+
+def zstd(*parts):
+    """A frame of bytes as they are, and of (byte, count)."""
+    blocks = []
+    for part in parts:
+        data, count = part if isinstance(part, tuple) else (part, len(part))
+        for at in range(0, count, BLOCK):
+            length = min(BLOCK, count - at)
+            repeats = isinstance(part, tuple)
+            blocks.append((repeats, length, data if repeats else data[at:at + length]))
+    window_of_a_block = b"\x38"
+    frame = [b"\x28\xb5\x2f\xfd\0" + window_of_a_block]
+    for i, (repeats, length, data) in enumerate(blocks):
+        frame.append(struct.pack("<I", length << 3 | repeats << 1 | (i + 1 == len(blocks)))[:3] + data)
+    return b"".join(frame)
+
+
+def checkpoint_with(folder, frame):
+    """As its object `step`."""
+    index = made("MetadataIndex", fqn=text("step"), offset=b"N", index=b"N")
+    info = made("_StorageInfo", STORAGE_MODULE, relative_path=text("__0_0.distcp"), offset=integer(len(ITEM)),
+                length=integer(len(frame)), transform_descriptors=list_of(text("stream.zstd/1")))
+    good = Checkpoint()
+    records = dict_of(good.record("w", size(0, 0), 0, len(ITEM)), (index, info))
+    Checkpoint(top_storage_data=records).write(folder)
+    write(folder, "ckpt/__0_0.distcp", ITEM + frame)
+    return "ckpt"
+
+
+def object_of(value, count):
+    """The parts of an archive whose pickle has so many values."""
+    pickle = BEGIN + value * count + END
+    whole = archive([Record("archive/data.pkl", pickle), Record("archive/byteorder", b"little"),
+                     Record("archive/version", b"3\n")])
+    before, after = whole.split(pickle)
+    return before + BEGIN, (value, count), END + after
+
+
+@case("metadata")
+def zstd_item_of_dicts(folder):
+    return checkpoint_with(folder, zstd(*object_of(b"}", MOST_VALUES)))
+
+
+@case("metadata")
+def zstd_item_of_nones(folder):
+    return checkpoint_with(folder, zstd(*object_of(b"N", MOST_VALUES)))
+
+
+@case("metadata")
+def zstd_item_of_64_mebibytes(folder):
+    return checkpoint_with(folder, zstd(*object_of(b"]", 64 << 20)))
+
+
+@case("metadata")
+def zstd_item_of_a_gibibyte(folder):
+    """No archive at all."""
+    return checkpoint_with(folder, zstd((b"\0", 1 << 30)))
+
+
+@case("metadata")
+def zstd_item_of_16_gibibytes(folder):
+    return checkpoint_with(folder, zstd((b"\0", 1 << 34)))
