@@ -138,6 +138,12 @@ void EdgeSource::AppendTail(std::span<const std::byte> bytes) {
   }
 }
 
+bool EdgeSource::Has(uint64_t offset, uint64_t length) const {
+  if (!InRange(offset, length, size_)) return false;
+  const uint64_t after_head = std::clamp<uint64_t>(head_.size(), offset, offset + length);
+  return after_head == offset + length || size_ - after_head <= edge_bytes_;
+}
+
 Result<void> EdgeSource::ReadAt(uint64_t offset, std::span<std::byte> out) const {
   if (!InRange(offset, out.size(), size_)) {
     return Fail(Place{name_, offset}, ErrorKind::kCorrupt,

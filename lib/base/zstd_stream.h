@@ -35,6 +35,8 @@ class EdgeSource final : public ByteSource {
 
   // kLimit when the bytes were dropped.
   Result<void> ReadAt(uint64_t offset, std::span<std::byte> out) const override;
+  // Whether the range is there, all of it.
+  [[nodiscard]] bool Has(uint64_t offset, uint64_t length) const;
   // Bytes appended so far.
   [[nodiscard]] uint64_t size() const override { return size_; }
   [[nodiscard]] const std::string& name() const override { return name_; }

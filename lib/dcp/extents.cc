@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -13,7 +14,7 @@
 #include "base/result.h"
 #include "base/window_source.h"
 #include "base/zstd_frames.h"
-#include "base/zstd_stream.h"
+#include "dcp/decoded_record.h"
 #include "dcp/naming.h"
 #include "io/catalog_files.h"
 #include "io/file_cache.h"
@@ -159,19 +160,18 @@ class ExtentSurvey {
     DCPCTL_ASSIGN(const auto file, cache_.Open(record.file));
     if (record.transforms == 0) {
       DCPCTL_ASSIGN(const WindowSource window, WindowSource::Read(*file, record.offset, record.length));
-      return Open(index, record, window, {record.offset, record.length}, options_.limits, look);
+      return Open(index, record, window, {record.offset, record.length}, options_.limits, {}, look);
     }
     if (!hooks_.decode) return CheckZstdFrames(*file, record.offset, record.length);
     Limits limits = options_.limits;
     limits.pickle_bytes = limits.PickleBytesFrom(record.length);
     const uint64_t edge = std::min(kObjectEdge, limits.pickle_bytes + EdgeSource::kDefaultEdgeBytes);
-    EdgeSource decoded(file->name(), std::max(EdgeSource::kDefaultEdgeBytes, std::min(max_decoded, edge)));
-    DCPCTL_TRY(DecodeZstd(*file, record.offset, record.length, max_decoded,
-                          [&](std::span<const std::byte> bytes) -> Result<void> {
-                            decoded.Append(bytes);
-                            return {};
-                          }));
-    return Open(index, record, decoded, {0, decoded.size()}, limits, look);
+    DecodedRecord decoded(*file, record.offset, record.length,
+                          std::max(EdgeSource::kDefaultEdgeBytes, std::min(max_decoded, edge)));
+    DCPCTL_TRY(decoded.Decode(max_decoded));
+    return Open(
+        index, record, decoded, {0, decoded.size()}, limits,
+        [&](const zip::Directory& directory) { return decoded.HoldHeaders(directory); }, look);
   }
 
   struct Range {
@@ -180,8 +180,9 @@ class ExtentSurvey {
   };
   template <typename Record, typename Fn>
   Result<void> Open(uint64_t index, const Record& record, const ByteSource& source, Range range, const Limits& limits,
-                    const Fn& look) {
+                    const std::function<Result<void>(const zip::Directory&)>& prepare, const Fn& look) {
     DCPCTL_ASSIGN(const torch::Archive archive, torch::OpenArchive(source, range.offset, range.length, limits));
+    if (prepare) DCPCTL_TRY(prepare(archive.directory));
     const bool checked = static_cast<bool>(hooks_.on_archive);
     if (checked) {
       hooks_.on_archive(work_[index].entry, record.file, source, archive.directory, record.transforms != 0);

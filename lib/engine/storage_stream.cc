@@ -12,8 +12,6 @@
 namespace dcpctl::engine {
 namespace {
 
-// What may come out of a record beside the storage: headers, pickle, directory. More is no longer this archive.
-constexpr uint64_t kArchiveRoom = uint64_t{1} << 20;
 constexpr uint64_t kReadBytes = uint64_t{1} << 20;
 
 // Passes on the part [begin, end) of a decoded stream.
@@ -66,7 +64,9 @@ Result<void> StreamStorage(const ByteSource& file, const EncodedStorage& storage
     case Codec::kZstd: {
       place.offset = storage.record_offset;
       needed += stored.offset;
-      DCPCTL_ASSIGN(decoded, DecodeZstd(file, storage.record_offset, storage.record_length, needed + kArchiveRoom,
+      // Whatever comes behind it, such as other storages of an object. The survey decoded all of it once, within
+      // limits.
+      DCPCTL_ASSIGN(decoded, DecodeZstd(file, storage.record_offset, storage.record_length, UINT64_MAX,
                                         Window(stored.offset, needed, sink)));
       break;
     }

@@ -19,8 +19,8 @@ struct EncodedStorage {
 // Bytes of the file that hold it.
 uint64_t EncodedBytes(const EncodedStorage& storage);
 
-// Calls `sink` with the bytes of the storage, in order. Errors of the sink are passed on; kCorrupt and kLimit
-// for a record that does not decode to what it should.
+// Calls `sink` with the bytes of the storage, in order. Errors of the sink are passed on; kCorrupt for a
+// record that is damaged or decodes to less than it should.
 Result<void> StreamStorage(const ByteSource& file, const EncodedStorage& storage, const ByteSink& sink);
 
 // CRC-32 of the storage.

@@ -178,6 +178,21 @@ TEST(EdgeSource, RefusesTheMiddle) {
   }
 }
 
+// Of streams with and without a middle, every range.
+TEST(EdgeSource, SaysWhatItHas) {
+  for (const size_t length : {size_t{0}, size_t{5}, size_t{8}, size_t{13}, size_t{16}, size_t{17}, size_t{40}}) {
+    const EdgeSource source = Filled(Sample(length), 8, 3);
+    for (uint64_t offset = 0; offset <= length + 1; ++offset) {
+      for (uint64_t count = 0; count <= length + 1; ++count) {
+        std::vector<std::byte> out(count);
+        EXPECT_EQ(source.Has(offset, count), source.ReadAt(offset, out).has_value())
+            << offset << " + " << count << " of " << length;
+      }
+    }
+  }
+  EXPECT_FALSE(Filled(Sample(5), 8, 3).Has(1, UINT64_MAX));
+}
+
 TEST(EdgeSource, RejectsReadPastTheEnd) {
   const EdgeSource source = Filled(Sample(100), 64, 10);
   EXPECT_EQ(ErrorOf(ReadRange(source, 99, 2)).kind(), ErrorKind::kCorrupt);

@@ -1,0 +1,65 @@
+// An object that holds several tensors, in a compressed item: each storage has others before it and behind it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "dcpctl/compare.h"
+#include "dcpctl/convert.h"
+#include "dcpctl/inspect.h"
+#include "dcpctl/verify.h"
+#include "support/result.h"
+#include "support/temp_directory.h"
+#include "torch/sample_archive.h"
+
+namespace dcpctl::ops {
+namespace {
+
+using test::Value;
+
+// {"o": (tensors)} of one storage each.
+std::string FileOf(const std::vector<std::string>& storages) {
+  pickle::Document d;
+  std::vector<pickle::Value> tensors;
+  for (size_t i = 0; i < storages.size(); ++i) {
+    const auto items = static_cast<int64_t>(storages[i].size() / 4);
+    tensors.push_back(
+        torch::MakeSample(d, {.key = std::to_string(i), .items = items, .shape = {items}, .strides = {1}}));
+  }
+  const pickle::Value root = d.Dict();
+  d.SetItem(root, d.String("o"), d.Tuple(tensors));
+  return torch::SaveTorch(root, storages);
+}
+
+void ExpectThereAndBack(const std::vector<std::string>& storages) {
+  test::TempDirectory folder;
+  folder.Put("in.pt", FileOf(storages));
+  Value(TorchToDcp(folder / "in.pt", folder / "ckpt", {.zstd_level = 1}));
+  const VerifyReport verified = Value(Verify(folder / "ckpt", {.level = VerifyLevel::kPayload}));
+  for (const Finding& finding : verified.findings) ADD_FAILURE() << finding.id << ": " << finding.message;
+  Value(DcpToTorch(folder / "ckpt", folder / "out.pt"));
+  EXPECT_TRUE(Value(Compare(folder / "in.pt", folder / "out.pt")).equal);
+}
+
+std::string Random(size_t bytes) {
+  std::mt19937_64 random(bytes);
+  std::string text(bytes, '\0');
+  for (size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>(random());
+  return text;
+}
+
+TEST(CompressedObject, MayHaveMegabytesBehindAStorage) {
+  ExpectThereAndBack({Random(16), Random(3 << 20), std::string(2 << 20, 'x'), Random(8)});
+}
+
+// More than the survey holds of a decoded record: the headers of its storages are in the middle.
+TEST(CompressedObject, MayBeLargerThanWhatIsHeldOfIt) {
+  std::vector<std::string> storages;
+  for (size_t i = 0; i < 5; ++i) storages.emplace_back(size_t{12} << 20, static_cast<char>('a' + i));
+  ExpectThereAndBack(storages);
+}
+
+}  // namespace
+}  // namespace dcpctl::ops
