@@ -23,7 +23,8 @@ struct Limits {
   uint64_t name_bytes = 65'535;
   // Dimensions of a tensor. PyTorch's own limit is 64.
   uint32_t rank = 64;
-  // Bytes of one object (anything that is not a tensor) after decoding.
+  // What an object (anything that is not a tensor) in a compressed item decodes to, or 16 times as much as it takes
+  // there, if it is more.
   uint64_t object_bytes = uint64_t{1} << 30;
   // Ranks of a device mesh, or of a checkpoint that a layout is taken from. The largest published runs have about 10^5.
   uint64_t ranks = 1'000'000;
@@ -34,8 +35,17 @@ struct Limits {
 
   // Of a pickle that takes so many bytes compressed.
   [[nodiscard]] uint64_t PickleBytesFrom(uint64_t compressed) const {
+    return std::min(pickle_bytes, std::max(compressed_pickle_bytes, TimesRatio(compressed)));
+  }
+  // Of an object that does.
+  [[nodiscard]] uint64_t ObjectBytesFrom(uint64_t compressed) const {
+    return std::max(object_bytes, TimesRatio(compressed));
+  }
+
+ private:
+  static uint64_t TimesRatio(uint64_t compressed) {
     constexpr uint64_t kRatio = 16;
-    return std::min(pickle_bytes, std::max(compressed_pickle_bytes, std::min(compressed, pickle_bytes) * kRatio));
+    return compressed > UINT64_MAX / kRatio ? UINT64_MAX : compressed * kRatio;
   }
 };
 

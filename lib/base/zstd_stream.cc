@@ -116,6 +116,12 @@ Result<uint64_t> DecodeZstd(const ByteSource& source, uint64_t offset, uint64_t 
   return ZstdDecoder(source, offset, length, max_decoded, sink).Run();
 }
 
+void EdgeSource::Reserve(uint64_t bytes) {
+  const uint64_t head = std::min(edge_bytes_, bytes);
+  head_.reserve(head);
+  tail_.reserve(std::min(edge_bytes_, bytes - head));
+}
+
 void EdgeSource::Append(std::span<const std::byte> bytes) {
   const uint64_t to_head = std::min<uint64_t>(edge_bytes_ - head_.size(), bytes.size());
   head_.insert(head_.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(to_head));

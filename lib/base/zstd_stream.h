@@ -31,6 +31,8 @@ class EdgeSource final : public ByteSource {
   explicit EdgeSource(std::string name, uint64_t edge_bytes = kDefaultEdgeBytes)
       : name_(std::move(name)), edge_bytes_(edge_bytes) {}
 
+  // Takes the memory for a stream of so many bytes at once.
+  void Reserve(uint64_t bytes);
   void Append(std::span<const std::byte> bytes);
 
   // kLimit when the bytes were dropped.

@@ -39,7 +39,10 @@ class Collector {
 
 }  // namespace
 
-Result<void> DecodedRecord::Decode(uint64_t max_decoded) {
+Result<void> DecodedRecord::Decode(uint64_t max_decoded, uint64_t edge_bytes) {
+  const uint64_t known = edges_.size();
+  edges_ = EdgeSource(file_.name(), edge_bytes);
+  edges_.Reserve(known);
   const auto append = [this](std::span<const std::byte> bytes) -> Result<void> {
     edges_.Append(bytes);
     return {};

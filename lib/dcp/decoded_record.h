@@ -17,12 +17,12 @@ namespace dcpctl::dcp {
 // Offsets count decoded bytes. Thread-safe like any source once it is filled.
 class DecodedRecord final : public ByteSource {
  public:
-  // The record is [offset, offset + length) of `file`, which outlives it. Holds `edge_bytes` at either end.
-  DecodedRecord(const ByteSource& file, uint64_t offset, uint64_t length, uint64_t edge_bytes)
-      : file_(file), offset_(offset), length_(length), edges_(file.name(), edge_bytes) {}
+  // The record is [offset, offset + length) of `file`, which outlives it.
+  DecodedRecord(const ByteSource& file, uint64_t offset, uint64_t length)
+      : file_(file), offset_(offset), length_(length), edges_(file.name()) {}
 
-  // Errors: those of DecodeZstd.
-  Result<void> Decode(uint64_t max_decoded);
+  // Holds `edge_bytes` at either end; when it is called again, more. Errors: those of DecodeZstd.
+  Result<void> Decode(uint64_t max_decoded, uint64_t edge_bytes = EdgeSource::kDefaultEdgeBytes);
   // Decodes once more if there is a header that is not held.
   Result<void> HoldHeaders(const zip::Directory& directory);
 

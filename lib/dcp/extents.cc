@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -160,29 +159,34 @@ class ExtentSurvey {
     DCPCTL_ASSIGN(const auto file, cache_.Open(record.file));
     if (record.transforms == 0) {
       DCPCTL_ASSIGN(const WindowSource window, WindowSource::Read(*file, record.offset, record.length));
-      return Open(index, record, window, {record.offset, record.length}, options_.limits, {}, look);
+      DCPCTL_ASSIGN(const torch::Archive archive,
+                    torch::OpenArchive(window, record.offset, record.length, options_.limits));
+      return LookInto(index, record, window, archive, look);
     }
     if (!hooks_.decode) return CheckZstdFrames(*file, record.offset, record.length);
-    Limits limits = options_.limits;
-    limits.pickle_bytes = limits.PickleBytesFrom(record.length);
-    const uint64_t edge = std::min(kObjectEdge, limits.pickle_bytes + EdgeSource::kDefaultEdgeBytes);
-    DecodedRecord decoded(*file, record.offset, record.length,
-                          std::max(EdgeSource::kDefaultEdgeBytes, std::min(max_decoded, edge)));
-    DCPCTL_TRY(decoded.Decode(max_decoded));
-    return Open(
-        index, record, decoded, {0, decoded.size()}, limits,
-        [&](const zip::Directory& directory) { return decoded.HoldHeaders(directory); }, look);
+    DecodedRecord decoded(*file, record.offset, record.length);
+    auto archive = OpenDecoded(decoded, max_decoded, EdgeSource::kDefaultEdgeBytes, EdgeSource::kDefaultEdgeBytes);
+    if (!archive && archive.error().kind() == ErrorKind::kLimit) {  // perhaps only of what is held
+      const uint64_t pickle_bytes = options_.limits.PickleBytesFrom(record.length);
+      archive = OpenDecoded(decoded, max_decoded, std::min(kMostEdge, pickle_bytes + EdgeSource::kDefaultEdgeBytes),
+                            pickle_bytes);
+    }
+    if (!archive) return Fail(std::move(archive).error());
+    DCPCTL_TRY(decoded.HoldHeaders(archive->directory));
+    return LookInto(index, record, decoded, *archive, look);
   }
 
-  struct Range {
-    uint64_t offset;
-    uint64_t length;
-  };
+  [[nodiscard]] Result<torch::Archive> OpenDecoded(DecodedRecord& decoded, uint64_t max_decoded, uint64_t edge_bytes,
+                                                   uint64_t pickle_bytes) const {
+    DCPCTL_TRY(decoded.Decode(max_decoded, edge_bytes));
+    Limits limits = options_.limits;
+    limits.pickle_bytes = std::min(limits.pickle_bytes, pickle_bytes);
+    return torch::OpenArchive(decoded, 0, decoded.size(), limits);
+  }
+
   template <typename Record, typename Fn>
-  Result<void> Open(uint64_t index, const Record& record, const ByteSource& source, Range range, const Limits& limits,
-                    const std::function<Result<void>(const zip::Directory&)>& prepare, const Fn& look) {
-    DCPCTL_ASSIGN(const torch::Archive archive, torch::OpenArchive(source, range.offset, range.length, limits));
-    if (prepare) DCPCTL_TRY(prepare(archive.directory));
+  Result<void> LookInto(uint64_t index, const Record& record, const ByteSource& source, const torch::Archive& archive,
+                        const Fn& look) {
     const bool checked = static_cast<bool>(hooks_.on_archive);
     if (checked) {
       hooks_.on_archive(work_[index].entry, record.file, source, archive.directory, record.transforms != 0);
@@ -278,18 +282,19 @@ class ExtentSurvey {
   Result<void> LookAtObject(uint64_t index) {
     const Work& work = work_[index];
     Object& object = catalog_.objects[work.entry.index];
-    return WithArchive(index, object, only_objects_ ? kMaxLookedAtBytes : options_.limits.object_bytes,
-                       [&](const ByteSource& source, const torch::Archive& archive) -> Result<void> {
-                         const torch::ArchiveStorages storages(source, archive);
-                         DCPCTL_ASSIGN(const auto value,
-                                       torch::CopyObject(storages, archive.document.root(), options_.limits));
-                         for (ObjectStorage& storage : value->storages) DCPCTL_TRY(PutIntoRecord(object, storage));
-                         object.value = value;
-                         return {};
-                       });
+    return WithArchive(
+        index, object, only_objects_ ? kMaxLookedAtBytes : options_.limits.ObjectBytesFrom(object.length),
+        [&](const ByteSource& source, const torch::Archive& archive) -> Result<void> {
+          const torch::ArchiveStorages storages(source, archive);
+          DCPCTL_ASSIGN(const auto value, torch::CopyObject(storages, archive.document.root(), options_.limits));
+          for (ObjectStorage& storage : value->storages) DCPCTL_TRY(PutIntoRecord(object, storage));
+          object.value = value;
+          return {};
+        });
   }
 
-  static constexpr uint64_t kObjectEdge = uint64_t{64} << 20;
+  // Of what a compressed record decodes to, at either end.
+  static constexpr uint64_t kMostEdge = uint64_t{64} << 20;
 
   Catalog& catalog_;
   const SurveyOptions& options_;

@@ -61,5 +61,27 @@ TEST(CompressedObject, MayBeLargerThanWhatIsHeldOfIt) {
   ExpectThereAndBack(storages);
 }
 
+// Nor do its pickle and its directory lie in the first and the last megabyte.
+TEST(CompressedObject, MayHaveThousandsOfStorages) {
+  std::vector<std::string> storages;
+  for (size_t i = 0; i < 20'000; ++i) storages.push_back(Random(4 + i % 7 * 4));
+  ExpectThereAndBack(storages);
+}
+
+TEST(CompressedObject, MayBeLargerThanTheLimitIfItWasNotMadeMuchSmaller) {
+  const auto ids_of = [](const std::string& storage) {
+    test::TempDirectory folder;
+    folder.Put("in.pt", FileOf({storage}));
+    Value(TorchToDcp(folder / "in.pt", folder / "ckpt", {.zstd_level = 1}));
+    VerifyOptions options{.level = VerifyLevel::kPayload};
+    options.run.limits.object_bytes = uint64_t{1} << 20;
+    std::vector<std::string> ids;
+    for (const Finding& finding : Value(Verify(folder / "ckpt", options)).findings) ids.push_back(finding.id);
+    return ids;
+  };
+  EXPECT_EQ(ids_of(Random(3 << 20)), std::vector<std::string>());
+  EXPECT_EQ(ids_of(std::string(3 << 20, '\0')), std::vector<std::string>({"dcp.record-damaged"}));
+}
+
 }  // namespace
 }  // namespace dcpctl::ops
