@@ -34,10 +34,13 @@ struct Use {
   uint64_t record_offset;
   uint64_t record_length;
 
-  // Equal for the same bytes.
-  [[nodiscard]] auto Place() const {
-    return std::tuple(file, stored->codec == Codec::kZstd ? record_offset : 0, stored->offset, stored->bytes);
+  [[nodiscard]] bool IsInRecord() const { return stored->codec == Codec::kZstd; }
+  // Equal for storages of one compressed record.
+  [[nodiscard]] auto Record() const {
+    return std::tuple(file, IsInRecord(), IsInRecord() ? record_offset : 0, IsInRecord() ? record_length : 0);
   }
+  // Equal for the same bytes.
+  [[nodiscard]] auto Place() const { return std::tuple_cat(Record(), std::tuple(stored->offset, stored->bytes)); }
 };
 
 std::vector<Use> CollectUses(const Catalog& catalog, const std::vector<bool>& selected,
@@ -79,6 +82,13 @@ struct Piece {
   uint32_t crc = 0;
 };
 
+// What a thread takes at a time, pieces[first] to pieces[last - 1]: one, or all those of a compressed record.
+struct Task {
+  size_t first;
+  size_t last;
+  uint64_t bytes;  // of the file
+};
+
 class PayloadCheck {
  public:
   PayloadCheck(io::FileSystem& files, const Catalog& catalog, const RunOptions& options)
@@ -93,7 +103,7 @@ class PayloadCheck {
     uses_ = std::move(uses);
     SplitIntoPieces();
     if (options_.observer != nullptr) options_.observer->OnStage("check", totals_.bytes);
-    DCPCTL_TRY(ParallelFor(pieces_.size(), jobs_, options_.stop, [this](uint64_t i) { return Read(pieces_[i]); }));
+    DCPCTL_TRY(ParallelFor(tasks_.size(), jobs_, options_.stop, [this](uint64_t i) { return Read(tasks_[i]); }));
     Compare(findings);
     return totals_;
   }
@@ -108,12 +118,11 @@ class PayloadCheck {
       size_t last = first + 1;
       while (last < uses_.size() && uses_[last].Place() == uses_[first].Place()) ++last;
       const Use& use = uses_[first];
-      totals_.bytes += engine::EncodedBytes(Encoded(use));
       totals_.unknown += use.stored->crc_known ? 0 : 1;
       const uint64_t step = use.stored->codec == Codec::kNone ? kPieceBytes : use.stored->bytes;
       for (uint64_t begin = 0; begin < use.stored->bytes; begin += step) {
-        pieces_.push_back(
-            {.storage = storages_.size(), .begin = begin, .length = std::min(step, use.stored->bytes - begin)});
+        AddPiece({.storage = storages_.size(), .begin = begin, .length = std::min(step, use.stored->bytes - begin)},
+                 use, first > 0 && use.IsInRecord() && use.Record() == uses_[first - 1].Record());
       }
       storages_.push_back({.first = first, .last = last});
       first = last;
@@ -121,38 +130,77 @@ class PayloadCheck {
     totals_.records = storages_.size();
   }
 
-  Result<void> Read(Piece& piece) {
-    const Use& use = uses_[storages_[piece.storage].first];
-    auto crc = Digest(use, piece);
-    if (crc) {
-      piece.crc = *crc;
-    } else {
-      const ErrorKind kind = crc.error().kind();
+  void AddPiece(const Piece& piece, const Use& use, bool goes_on) {
+    pieces_.push_back(piece);
+    if (goes_on) {
+      tasks_.back().last = pieces_.size();
+      return;
+    }
+    const uint64_t bytes = use.stored->codec == Codec::kNone ? piece.length : engine::EncodedBytes(Encoded(use));
+    tasks_.push_back({.first = pieces_.size() - 1, .last = pieces_.size(), .bytes = bytes});
+    totals_.bytes += bytes;
+  }
+
+  Result<void> Read(const Task& task) {
+    const auto pieces = std::span(pieces_).subspan(task.first, task.last - task.first);
+    if (auto read = Digest(pieces); !read) {
+      const ErrorKind kind = read.error().kind();
       if (kind == ErrorKind::kCancelled || kind == ErrorKind::kMismatch || kind == ErrorKind::kInternal)
-        return Fail(std::move(crc).error());
+        return Fail(std::move(read).error());
       const std::lock_guard lock(mutex_);
-      std::optional<Error>& error = storages_[piece.storage].error;
-      if (!error) error = std::move(crc).error();
+      for (const Piece& piece : pieces) {
+        std::optional<Error>& error = storages_[piece.storage].error;
+        if (!error) error = read.error();
+      }
     }
     if (options_.observer == nullptr) return {};
     const std::lock_guard lock(mutex_);
-    options_.observer->OnBytes(use.stored->codec == Codec::kNone ? piece.length : engine::EncodedBytes(Encoded(use)));
+    options_.observer->OnBytes(task.bytes);
     return {};
   }
 
-  Result<uint32_t> Digest(const Use& use, const Piece& piece) {
+  [[nodiscard]] const Use& UseOf(const Piece& piece) const { return uses_[storages_[piece.storage].first]; }
+
+  Result<void> Digest(std::span<Piece> pieces) {
+    const Use& use = UseOf(pieces[0]);
     DCPCTL_ASSIGN(const auto file, cache_.Open(use.file));
-    if (use.stored->codec != Codec::kNone) return engine::DigestStorage(*file, Encoded(use));
+    switch (use.stored->codec) {
+      case Codec::kNone: break;
+      case Codec::kZstd: return DigestRecord(*file, use, pieces);
+      case Codec::kDeflate: {
+        DCPCTL_ASSIGN(pieces[0].crc, engine::DigestStorage(*file, Encoded(use)));
+        return {};
+      }
+    }
+    return DigestPlain(*file, *use.stored, pieces[0]);
+  }
+
+  Result<void> DigestRecord(const ByteSource& file, const Use& use, std::span<Piece> pieces) {
+    std::vector<engine::DecodedRange> ranges;
+    for (const Piece& piece : pieces) ranges.push_back(engine::RangeOf(*UseOf(piece).stored));
+    return engine::StreamRecord(file, use.record_offset, use.record_length, ranges,
+                                [&](size_t i, std::span<const std::byte> bytes) -> Result<void> {
+                                  DCPCTL_TRY(NotStopped());
+                                  pieces[i].crc = Crc32(bytes, pieces[i].crc);
+                                  return {};
+                                });
+  }
+
+  Result<void> DigestPlain(const ByteSource& file, const StoredTensor& stored, Piece& piece) {
     const engine::BufferPool::Lease buffer = buffers_.Take();
-    uint32_t crc = 0;
     for (uint64_t done = 0; done < piece.length;) {
-      if (options_.stop.stop_requested()) return Fail(ErrorKind::kCancelled, "stopped before the end");
+      DCPCTL_TRY(NotStopped());
       const auto part = buffer.bytes().first(std::min<uint64_t>(buffer.bytes().size(), piece.length - done));
-      DCPCTL_TRY(file->ReadAt(use.stored->offset + piece.begin + done, part));
-      crc = Crc32(part, crc);
+      DCPCTL_TRY(file.ReadAt(stored.offset + piece.begin + done, part));
+      piece.crc = Crc32(part, piece.crc);
       done += part.size();
     }
-    return crc;
+    return {};
+  }
+
+  [[nodiscard]] Result<void> NotStopped() const {
+    if (options_.stop.stop_requested()) return Fail(ErrorKind::kCancelled, "stopped before the end");
+    return {};
   }
 
   void Compare(Findings& findings) {
@@ -202,7 +250,8 @@ class PayloadCheck {
   std::vector<Use> uses_;
   std::vector<Storage> storages_;
   std::vector<Piece> pieces_;  // by storage, from front to back
-  std::mutex mutex_;           // guards the errors of storages_ and the observer
+  std::vector<Task> tasks_;
+  std::mutex mutex_;  // guards the errors of storages_ and the observer
   std::vector<std::pair<int64_t, Finding>> found_;
   ChecksumTotals totals_;
 };

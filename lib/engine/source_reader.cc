@@ -1,11 +1,28 @@
 #include "engine/source_reader.h"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/result.h"
-#include "engine/storage_stream.h"
 
 namespace dcpctl::engine {
+namespace {
+
+// Equal for sources that are decoded together.
+auto RecordOf(const PlanSource& source) {
+  if (source.stored.codec == Codec::kZstd)
+    return std::tuple(source.file, true, source.record_offset, source.record_length, uint64_t{0});
+  return std::tuple(source.file, false, source.stored.offset, source.stored.encoded_bytes, source.stored.bytes);
+}
+
+// Where in what its record decodes to.
+DecodedRange DecodedRangeOf(const PlanSource& source) {
+  if (source.stored.codec == Codec::kZstd) return RangeOf(source.stored);
+  return {.begin = 0, .end = source.stored.bytes};
+}
+
+}  // namespace
 
 SourceReader::SourceReader(const Plan& plan, io::FileCache& cache, io::FileSystem& files, uint64_t decoded_bytes,
                            std::filesystem::path scratch_directory)
@@ -13,15 +30,37 @@ SourceReader::SourceReader(const Plan& plan, io::FileCache& cache, io::FileSyste
       cache_(cache),
       files_(files),
       scratch_directory_(std::move(scratch_directory)),
-      memory_left_(static_cast<int64_t>(decoded_bytes)),
-      decoded_(plan.sources.size()) {
-  for (size_t i = 0; i < plan.sources.size(); ++i) {
-    if (plan.sources[i].stored.codec != Codec::kNone) decoded_[i] = std::make_unique<Decoded>();
-  }
+      memory_left_(static_cast<int64_t>(decoded_bytes)) {
+  std::vector<uint32_t> encoded;  // once for each piece that is of it
   for (const Region& region : plan.regions) {
     for (uint64_t i = 0; i < region.piece_count; ++i) {
-      if (auto& slot = decoded_[plan.pieces[region.first_piece + i].source]) ++slot->regions_left;
+      const uint32_t source = plan.pieces[region.first_piece + i].source;
+      if (plan.sources[source].stored.codec != Codec::kNone) encoded.push_back(source);
     }
+  }
+  if (!encoded.empty()) GroupByRecord(std::move(encoded));
+}
+
+void SourceReader::GroupByRecord(std::vector<uint32_t> sources) {
+  const auto key = [this](uint32_t source) {
+    const PlanSource& from = plan_.sources[source];
+    return std::tuple_cat(RecordOf(from), std::tuple(DecodedRangeOf(from).begin));
+  };
+  slots_.resize(plan_.sources.size());
+  std::sort(sources.begin(), sources.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const PlanSource& from = plan_.sources[sources[i]];
+    if (i == 0 || RecordOf(from) != RecordOf(plan_.sources[sources[i - 1]])) {
+      decoded_.emplace_back().source = sources[i];
+    }
+    Decoded& slot = decoded_.back();
+    ++slot.regions_left;
+    const DecodedRange range = DecodedRangeOf(from);
+    if (slot.ranges.empty() || slot.ranges.back().end < range.begin) slot.ranges.push_back({range.begin, range.begin});
+    DecodedRange& last = slot.ranges.back();
+    slots_[sources[i]] = {.decoded = &slot, .at = slot.size - (last.end - range.begin)};
+    slot.size += std::max(last.end, range.end) - last.end;
+    last.end = std::max(last.end, range.end);
   }
 }
 
@@ -32,8 +71,9 @@ Result<void> SourceReader::Read(uint32_t source, uint64_t pos, std::span<std::by
     bytes_read_ += out.size();
     return file->ReadAt(from.stored.offset + pos, out);
   }
-  DCPCTL_ASSIGN(const auto decoded, Decode(source, *decoded_[source]));
-  return decoded->ReadAt(pos, out);
+  const Slot& slot = slots_[source];
+  DCPCTL_ASSIGN(const auto decoded, Decode(*slot.decoded));
+  return decoded->ReadAt(slot.at + pos, out);
 }
 
 Result<std::optional<uint32_t>> SourceReader::Land(uint32_t source, uint64_t pos, const DevicePart& to) {
@@ -45,12 +85,15 @@ Result<std::optional<uint32_t>> SourceReader::Land(uint32_t source, uint64_t pos
   return crc;
 }
 
-Result<void> SourceReader::DecodeTo(const PlanSource& source, const ByteSink& sink) {
+Result<void> SourceReader::DecodeTo(const Decoded& slot, const ByteSink& sink) {
+  const PlanSource& source = plan_.sources[slot.source];
   DCPCTL_ASSIGN(const auto file, cache_.Open(source.file));
   const EncodedStorage storage{
       .stored = source.stored, .record_offset = source.record_offset, .record_length = source.record_length};
   bytes_read_ += EncodedBytes(storage);
-  return StreamStorage(*file, storage, sink);
+  if (source.stored.codec != Codec::kZstd) return StreamStorage(*file, storage, sink);
+  return StreamRecord(*file, source.record_offset, source.record_length, slot.ranges,
+                      [&sink](size_t, std::span<const std::byte> bytes) { return sink(bytes); });
 }
 
 bool SourceReader::ReserveMemory(uint64_t bytes) {
@@ -59,32 +102,32 @@ bool SourceReader::ReserveMemory(uint64_t bytes) {
   return false;
 }
 
-Result<std::shared_ptr<const ByteSource>> SourceReader::Decode(uint32_t source, Decoded& slot) {
+Result<std::shared_ptr<const ByteSource>> SourceReader::Decode(Decoded& slot) {
   const std::lock_guard lock(slot.mutex);
   if (slot.bytes) return slot.bytes;
-  const PlanSource& from = plan_.sources[source];
-  if (ReserveMemory(from.stored.bytes)) {
-    slot.in_memory = from.stored.bytes;
+  if (ReserveMemory(slot.size)) {
+    slot.in_memory = slot.size;
     std::vector<std::byte> bytes;
-    bytes.reserve(from.stored.bytes);
-    DCPCTL_TRY(DecodeTo(from, [&](std::span<const std::byte> part) -> Result<void> {
+    bytes.reserve(slot.size);
+    DCPCTL_TRY(DecodeTo(slot, [&](std::span<const std::byte> part) -> Result<void> {
       bytes.insert(bytes.end(), part.begin(), part.end());
       return {};
     }));
-    DCPCTL_ASSIGN(const auto file, cache_.Open(from.file));
+    DCPCTL_ASSIGN(const auto file, cache_.Open(plan_.sources[slot.source].file));
     slot.bytes = std::make_shared<MemorySource>(file->name(), std::move(bytes));
     return slot.bytes;
   }
   DCPCTL_ASSIGN(std::shared_ptr<io::ScratchFile> scratch, files_.OpenScratch(scratch_directory_));
-  DCPCTL_TRY(DecodeTo(from, [&](std::span<const std::byte> part) { return scratch->WriteAt(scratch->size(), part); }));
+  DCPCTL_TRY(DecodeTo(slot, [&](std::span<const std::byte> part) { return scratch->WriteAt(scratch->size(), part); }));
   slot.bytes = std::move(scratch);
   return slot.bytes;
 }
 
 void SourceReader::FinishRegion(const Region& region) {
+  if (slots_.empty()) return;
   for (uint64_t i = 0; i < region.piece_count; ++i) {
-    auto& slot = decoded_[plan_.pieces[region.first_piece + i].source];
-    if (!slot) continue;
+    Decoded* const slot = slots_[plan_.pieces[region.first_piece + i].source].decoded;
+    if (slot == nullptr) continue;
     const std::lock_guard lock(slot->mutex);
     if (--slot->regions_left > 0) continue;
     slot->bytes.reset();

@@ -1,9 +1,11 @@
-// The storages of a plan as readable bytes, whatever they are wrapped in. Encoded storages are decoded once,
-// to memory while a budget lasts and to a scratch file beyond it, and dropped when their last region is done.
+// The storages of a plan as readable bytes, whatever they are wrapped in. What is encoded is decoded once, with all the
+// storages of a compressed record together, to memory while a budget lasts and to a scratch file beyond it, and dropped
+// when the last region is done.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -15,6 +17,7 @@
 #include "base/device_memory.h"
 #include "base/inflate.h"
 #include "dcpctl/plan.h"
+#include "engine/storage_stream.h"
 #include "io/file_cache.h"
 #include "io/file_system.h"
 
@@ -36,15 +39,25 @@ class SourceReader {
   [[nodiscard]] uint64_t bytes_read() const { return bytes_read_.load(); }
 
  private:
+  // The sources of one record, decoded.
   struct Decoded {
-    std::mutex mutex;  // held while decoding; guards bytes
+    std::mutex mutex;  // held while decoding; guards bytes and those below
     std::shared_ptr<const ByteSource> bytes;
     uint32_t regions_left = 0;
     uint64_t in_memory = 0;
+    uint32_t source = 0;               // one of them
+    std::vector<DecodedRange> ranges;  // of the record, by offset, apart; one after the other in `bytes`
+    uint64_t size = 0;                 // of `bytes`
+  };
+  // Where an encoded source is.
+  struct Slot {
+    Decoded* decoded = nullptr;  // null for a source that needs no decoding, or that no region uses
+    uint64_t at = 0;
   };
 
-  Result<std::shared_ptr<const ByteSource>> Decode(uint32_t source, Decoded& slot);
-  Result<void> DecodeTo(const PlanSource& source, const ByteSink& sink);
+  void GroupByRecord(std::vector<uint32_t> sources);
+  Result<std::shared_ptr<const ByteSource>> Decode(Decoded& slot);
+  Result<void> DecodeTo(const Decoded& slot, const ByteSink& sink);
   bool ReserveMemory(uint64_t bytes);
 
   const Plan& plan_;
@@ -53,7 +66,8 @@ class SourceReader {
   const std::filesystem::path scratch_directory_;
   std::atomic<int64_t> memory_left_;
   std::atomic<uint64_t> bytes_read_ = 0;
-  std::vector<std::unique_ptr<Decoded>> decoded_;  // null for sources that need no decoding
+  std::deque<Decoded> decoded_;
+  std::vector<Slot> slots_;  // by source; none if none is encoded
 };
 
 }  // namespace dcpctl::engine

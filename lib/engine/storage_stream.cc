@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/crc32.h"
@@ -14,24 +13,37 @@ namespace {
 
 constexpr uint64_t kReadBytes = uint64_t{1} << 20;
 
-// Passes on the part [begin, end) of a decoded stream.
-class Window {
+// Passes on parts of a decoded stream.
+class Windows {
  public:
-  Window(uint64_t begin, uint64_t end, const ByteSink& sink) : begin_(begin), end_(end), sink_(sink) {}
+  Windows(std::span<const DecodedRange> ranges, const RangeSink& sink) : ranges_(ranges), sink_(sink) {}
 
   Result<void> operator()(std::span<const std::byte> bytes) {
-    const uint64_t from = std::clamp(begin_, position_, position_ + bytes.size()) - position_;
-    const uint64_t to = std::clamp(end_, position_, position_ + bytes.size()) - position_;
-    position_ += bytes.size();
-    return from < to ? sink_(bytes.subspan(from, to - from)) : Result<void>();
+    const uint64_t after = position_ + bytes.size();
+    for (; next_ < ranges_.size() && ranges_[next_].begin < after; ++next_) open_.push_back(next_);
+    for (const size_t index : open_) {
+      const uint64_t from = std::max(ranges_[index].begin, position_) - position_;
+      const uint64_t to = std::min(ranges_[index].end, after) - position_;
+      if (from < to) DCPCTL_TRY(sink_(index, bytes.subspan(from, to - from)));
+    }
+    std::erase_if(open_, [&](size_t index) { return ranges_[index].end <= after; });
+    position_ = after;
+    return {};
   }
 
  private:
-  const uint64_t begin_;
-  const uint64_t end_;
-  const ByteSink& sink_;
+  const std::span<const DecodedRange> ranges_;
+  const RangeSink& sink_;
+  size_t next_ = 0;           // the first that has not begun
+  std::vector<size_t> open_;  // begun, and not at their ends
   uint64_t position_ = 0;
 };
+
+Result<void> ExpectDecoded(const ByteSource& file, uint64_t offset, uint64_t decoded, uint64_t needed) {
+  if (decoded >= needed) return {};
+  return Fail(Place{.file = file.name(), .offset = offset}, ErrorKind::kCorrupt,
+              "decodes to " + std::to_string(decoded) + " bytes, expected at least " + std::to_string(needed));
+}
 
 Result<void> StreamPlain(const ByteSource& file, const StoredTensor& stored, const ByteSink& sink) {
   std::vector<std::byte> buffer(std::min(kReadBytes, stored.bytes));
@@ -56,28 +68,20 @@ uint64_t EncodedBytes(const EncodedStorage& storage) {
 
 Result<void> StreamStorage(const ByteSource& file, const EncodedStorage& storage, const ByteSink& sink) {
   const StoredTensor& stored = storage.stored;
-  Place place{.file = file.name(), .offset = stored.offset};
-  uint64_t decoded = 0;
-  uint64_t needed = stored.bytes;
   switch (stored.codec) {
-    case Codec::kNone: return StreamPlain(file, stored, sink);
+    case Codec::kNone: break;
     case Codec::kZstd: {
-      place.offset = storage.record_offset;
-      needed += stored.offset;
-      // Whatever comes behind it, such as other storages of an object. The survey decoded all of it once, within
-      // limits.
-      DCPCTL_ASSIGN(decoded, DecodeZstd(file, storage.record_offset, storage.record_length, UINT64_MAX,
-                                        Window(stored.offset, needed, sink)));
-      break;
+      const DecodedRange range = RangeOf(stored);
+      return StreamRecord(file, storage.record_offset, storage.record_length, std::span(&range, 1),
+                          [&sink](size_t, std::span<const std::byte> bytes) { return sink(bytes); });
     }
     case Codec::kDeflate: {
-      DCPCTL_ASSIGN(decoded, DecodeDeflate(file, stored.offset, stored.encoded_bytes, stored.bytes, sink));
-      break;
+      DCPCTL_ASSIGN(const uint64_t decoded,
+                    DecodeDeflate(file, stored.offset, stored.encoded_bytes, stored.bytes, sink));
+      return ExpectDecoded(file, stored.offset, decoded, stored.bytes);
     }
   }
-  if (decoded >= needed) return {};
-  return Fail(std::move(place), ErrorKind::kCorrupt,
-              "decodes to " + std::to_string(decoded) + " bytes, expected at least " + std::to_string(needed));
+  return StreamPlain(file, stored, sink);
 }
 
 Result<uint32_t> DigestStorage(const ByteSource& file, const EncodedStorage& storage) {
@@ -87,6 +91,15 @@ Result<uint32_t> DigestStorage(const ByteSource& file, const EncodedStorage& sto
     return {};
   }));
   return crc;
+}
+
+Result<void> StreamRecord(const ByteSource& file, uint64_t offset, uint64_t length,
+                          std::span<const DecodedRange> ranges, const RangeSink& sink) {
+  uint64_t needed = 0;
+  for (const DecodedRange& range : ranges) needed = std::max(needed, range.end);
+  // Whatever comes behind them may be of any size: the survey decoded all of it, within limits.
+  DCPCTL_ASSIGN(const uint64_t decoded, DecodeZstd(file, offset, length, UINT64_MAX, Windows(ranges, sink)));
+  return ExpectDecoded(file, offset, decoded, needed);
 }
 
 }  // namespace dcpctl::engine

@@ -1,7 +1,10 @@
-// Reads one storage, whatever it is wrapped in, from front to back.
+// Reads storages, whatever they are wrapped in, from front to back.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 
 #include "base/byte_source.h"
 #include "base/inflate.h"
@@ -25,5 +28,23 @@ Result<void> StreamStorage(const ByteSource& file, const EncodedStorage& storage
 
 // CRC-32 of the storage.
 Result<uint32_t> DigestStorage(const ByteSource& file, const EncodedStorage& storage);
+
+// Bytes [begin, end) of what a compressed record decodes to.
+struct DecodedRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// Where in its record, Codec::kZstd, a storage is.
+inline DecodedRange RangeOf(const StoredTensor& stored) { return {stored.offset, stored.offset + stored.bytes}; }
+
+// Bytes of ranges[index].
+using RangeSink = std::function<Result<void>(size_t index, std::span<const std::byte> bytes)>;
+
+// Decodes the zstd record [offset, offset + length) of the file once, however many ranges are asked for, such as the
+// storages of an object. Calls `sink` with the bytes of each range, in order; ranges take turns where they overlap.
+// They are sorted by `begin`. Errors as for StreamStorage.
+Result<void> StreamRecord(const ByteSource& file, uint64_t offset, uint64_t length,
+                          std::span<const DecodedRange> ranges, const RangeSink& sink);
 
 }  // namespace dcpctl::engine

@@ -1,5 +1,6 @@
 #include "ops/object_digest.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +43,7 @@ class LittleEndianSum {
 
 class ObjectDigester {
  public:
-  ObjectDigester(io::FileCache& cache, const ObjectValue& value) : cache_(cache), storages_(value) {}
+  ObjectDigester(io::FileCache& cache, const ObjectValue& value) : cache_(cache), value_(value), storages_(value) {}
 
   // Five values, as the survey left them: ('storage', class, key, location, items).
   Result<Sha256Digest> OfStorage(pickle::Value id) {
@@ -55,37 +56,77 @@ class ObjectDigester {
       sum.Add("meta");
       return sum.Finish();
     }
-    const auto known = bytes_.find(key);
-    if (known == bytes_.end()) {
-      DCPCTL_ASSIGN(const Sha256Digest bytes, OfBytes(*storage));
-      sum.Add(bytes_.emplace(key, bytes).first->second);
-    } else {
-      sum.Add(known->second);
-    }
+    if (!bytes_.contains(key)) DCPCTL_TRY(ReadWithItsRecord(*storage));
+    sum.Add(bytes_.at(key));
     return sum.Finish();
   }
 
  private:
-  Result<Sha256Digest> OfBytes(const ObjectStorage& storage) {
-    DCPCTL_ASSIGN(const auto file, cache_.Open(storage.file));
-    LittleEndianSum sum(storage.stored.big_endian ? storage.swap_unit : 1);
-    uint32_t crc = 0;
-    const engine::EncodedStorage encoded{
-        .stored = storage.stored, .record_offset = storage.record_offset, .record_length = storage.record_length};
-    DCPCTL_TRY(engine::StreamStorage(*file, encoded, [&](std::span<const std::byte> bytes) -> Result<void> {
+  // A storage that is being read.
+  struct Reading {
+    explicit Reading(const ObjectStorage& of) : storage(&of), sum(of.stored.big_endian ? of.swap_unit : 1) {}
+    void Add(std::span<const std::byte> bytes) {
       crc = Crc32(bytes, crc);
       sum.Add(bytes);
-      return {};
-    }));
-    if (storage.stored.crc_known && crc != storage.stored.crc) {
-      return Fail(Place{.file = file->name(), .offset = storage.stored.offset}, ErrorKind::kCorrupt,
-                  "CRC-32 of the storage is " + Hex(crc, 8) + ", expected " + Hex(storage.stored.crc, 8) +
+    }
+
+    const ObjectStorage* storage;
+    LittleEndianSum sum;
+    uint32_t crc = 0;
+  };
+
+  // Of a compressed record all storages at once.
+  Result<void> ReadWithItsRecord(const ObjectStorage& storage) {
+    DCPCTL_ASSIGN(const auto file, cache_.Open(storage.file));
+    std::vector<Reading> readings;
+    if (storage.stored.codec == Codec::kZstd) {
+      readings = ReadingsOfRecord(storage);
+      std::vector<engine::DecodedRange> ranges;
+      for (const Reading& reading : readings) ranges.push_back(engine::RangeOf(reading.storage->stored));
+      DCPCTL_TRY(engine::StreamRecord(*file, storage.record_offset, storage.record_length, ranges,
+                                      [&](size_t i, std::span<const std::byte> bytes) -> Result<void> {
+                                        readings[i].Add(bytes);
+                                        return {};
+                                      }));
+    } else {
+      readings.emplace_back(storage);
+      DCPCTL_TRY(engine::StreamStorage(*file, {.stored = storage.stored},
+                                       [&](std::span<const std::byte> bytes) -> Result<void> {
+                                         readings[0].Add(bytes);
+                                         return {};
+                                       }));
+    }
+    for (Reading& reading : readings) DCPCTL_TRY(Finish(*file, reading));
+    return {};
+  }
+
+  [[nodiscard]] std::vector<Reading> ReadingsOfRecord(const ObjectStorage& storage) const {
+    std::vector<const ObjectStorage*> storages;
+    for (const ObjectStorage& other : value_.storages) {
+      if (other.stored.codec == Codec::kZstd && other.file == storage.file &&
+          other.record_offset == storage.record_offset && other.record_length == storage.record_length)
+        storages.push_back(&other);
+    }
+    std::sort(storages.begin(), storages.end(),
+              [](const auto* a, const auto* b) { return a->stored.offset < b->stored.offset; });
+    std::vector<Reading> readings;
+    for (const ObjectStorage* of : storages) readings.emplace_back(*of);
+    return readings;
+  }
+
+  Result<void> Finish(const ByteSource& file, Reading& reading) {
+    const StoredTensor& stored = reading.storage->stored;
+    if (stored.crc_known && reading.crc != stored.crc) {
+      return Fail(Place{.file = file.name(), .offset = stored.offset}, ErrorKind::kCorrupt,
+                  "CRC-32 of the storage is " + Hex(reading.crc, 8) + ", expected " + Hex(stored.crc, 8) +
                       " as its writer recorded it");
     }
-    return sum.Finish();
+    bytes_.emplace(reading.storage->key, reading.sum.Finish());
+    return {};
   }
 
   io::FileCache& cache_;
+  const ObjectValue& value_;
   const ObjectStorages storages_;
   TextMap<Sha256Digest> bytes_;  // of storages, by key
 };

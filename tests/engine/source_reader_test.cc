@@ -99,6 +99,34 @@ TEST_F(SourceReaderTest, DecodesOnceForSeveralThreads) {
   EXPECT_EQ(reader_->bytes_read(), sample_->chunk(0).length);
 }
 
+// As for the storages of an object. The second is not of the record.
+TEST_F(SourceReaderTest, DecodesOnceForAllSourcesOfARecord) {
+  for (const uint64_t budget : {uint64_t{0}, 2 * kBytes}) {
+    Open(OneChunkEach({Codec::kZstd, Codec::kNone, Codec::kZstd, Codec::kZstd, Codec::kZstd}), budget);
+    const StoredTensor whole = plan_.sources[0].stored;
+    const auto put = [&](uint32_t source, uint64_t begin, uint64_t end) {
+      plan_.sources[source] = plan_.sources[0];
+      plan_.sources[source].stored.offset = whole.offset + begin;
+      plan_.sources[source].stored.bytes = end - begin;
+    };
+    put(4, 0, 100);
+    put(2, 100, 5000);  // right behind it
+    put(3, 6000, 50'000);
+    put(0, 40'000, 60'000);  // over another
+    reader_.emplace(plan_, *cache_, files_, budget, "/");
+    const std::string& all = sample_->data(0);
+    EXPECT_EQ(Read(3, 10, 1000), all.substr(6010, 1000));
+    EXPECT_EQ(Read(0, 0, 20'000), all.substr(40'000));
+    EXPECT_EQ(Read(2, 0, 4900), all.substr(100, 4900));
+    EXPECT_EQ(Read(4, 99, 1), all.substr(99, 1));
+    EXPECT_EQ(reader_->bytes_read(), sample_->chunk(0).length);
+    for (const uint32_t region : {0u, 1u, 2u, 3u}) reader_->FinishRegion(plan_.regions[region]);
+    EXPECT_EQ(Read(4, 0, 50), all.substr(0, 50));
+    EXPECT_EQ(reader_->bytes_read(), sample_->chunk(0).length);
+    EXPECT_EQ(Scratches(), budget == 0 ? 1u : 0u);
+  }
+}
+
 TEST_F(SourceReaderTest, ReportsDamagedDataWithItsFile) {
   Sample sample(52);
   sample.Add("x", DType::kUInt8, {kBytes}, {{.box = {{0}, {kBytes}}, .codec = Codec::kZstd}});

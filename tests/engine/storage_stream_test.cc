@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/crc32.h"
 #include "support/result.h"
@@ -82,6 +84,28 @@ TEST(StorageStreamLimits, LetARecordDecodeToMuchMore) {
   Value(StreamStorage(file, storage, append));
   storage.stored.bytes = 1000;
   EXPECT_EQ(Value(DigestStorage(file, storage)), Crc32(test::BytesOf(all.substr(0, 1000))));
+}
+
+TEST(StreamRecord, GivesEachRangeItsBytes) {
+  test::Sample sample(44);
+  sample.Add("x", DType::kInt8, {1'000'000}, {{.box = {{0}, {1'000'000}}, .codec = Codec::kZstd}});
+  const auto view = test::BytesOf(sample.contents(0));
+  const MemorySource file("file", {view.begin(), view.end()});
+  const uint64_t at = sample.chunk(0).stored.offset;
+  // One after the other, around another, over another, empty, the same again.
+  const std::vector<std::pair<uint64_t, uint64_t>> parts = {{0, 100},           {100, 300'000},      {200, 200},
+                                                            {250, 900'000},     {300, 310},          {300, 310},
+                                                            {400'000, 500'000}, {999'000, 1'000'000}};
+  std::vector<DecodedRange> ranges;
+  for (const auto& [begin, end] : parts) ranges.push_back({at + begin, at + end});
+  std::vector<std::string> texts(parts.size());
+  const auto append = [&texts](size_t i, std::span<const std::byte> bytes) -> Result<void> {
+    texts[i] += test::TextOf(bytes);
+    return {};
+  };
+  Value(StreamRecord(file, sample.chunk(0).offset, sample.chunk(0).length, ranges, append));
+  for (size_t i = 0; i < parts.size(); ++i)
+    EXPECT_TRUE(texts[i] == sample.data(0).substr(parts[i].first, parts[i].second - parts[i].first)) << i;
 }
 
 // A storage that is shorter than promised must not pass for whole.

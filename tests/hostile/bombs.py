@@ -2,9 +2,9 @@
 import struct
 import zlib
 
-from cases import GOOD_DATA, case, dict_of, integer, list_of, text, write
+from cases import GOOD_DATA, case, dict_of, integer, list_of, storage, tensor, text, write
 from metadata import ITEM, STORAGE_MODULE, Checkpoint, made, size
-from zips import DEFLATED, Record, archive, bomb, file_of
+from zips import DEFLATED, Record, archive, bomb, end_record, file_of
 
 # A pickle is these around values. The most of them that are taken from anything compressed.
 BEGIN, END = b"\x80\x02", b"."
@@ -95,6 +95,23 @@ def zstd_item_of_nones(folder):
 @case("metadata")
 def zstd_item_of_64_mebibytes(folder):
     return checkpoint_with(folder, zstd(*object_of(b"]", 64 << 20)))
+
+
+@case("metadata")
+def zstd_item_of_many_storages(folder):
+    """They are decoded once for all."""
+    storages, length = 500, 128 << 10
+    crc = zlib.crc32(bytes(length))
+    tensors = [tensor([1], [1], stored=storage(key=str(i), items=length // 4)) for i in range(storages)]
+    records = [Record("archive/data.pkl", BEGIN + list_of(*tensors) + END), Record("archive/byteorder", b"little")]
+    records += [Record(f"archive/data/{i}", crc=crc, bytes=length, compressed=length) for i in range(storages)]
+    parts, directory, at = [], b"", 0
+    for record in records:
+        zeros = record.says("local", "compressed") - len(record.data)
+        directory += record.central(at)
+        parts += [record.local(), (b"\0", zeros)]
+        at += len(record.local()) + zeros
+    return checkpoint_with(folder, zstd(*parts, directory + end_record(len(records), len(directory), at)))
 
 
 @case("metadata")

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -81,6 +83,46 @@ TEST(CompressedObject, MayBeLargerThanTheLimitIfItWasNotMadeMuchSmaller) {
   };
   EXPECT_EQ(ids_of(Random(3 << 20)), std::vector<std::string>());
   EXPECT_EQ(ids_of(std::string(3 << 20, '\0')), std::vector<std::string>({"dcp.record-damaged"}));
+}
+
+// Bytes that this process has read from files, as the kernel counts.
+uint64_t BytesRead() {
+  std::ifstream counts("/proc/self/io");
+  std::string name;
+  uint64_t bytes = 0;
+  counts >> name >> bytes;
+  EXPECT_EQ(name, "rchar:");
+  return bytes;
+}
+
+// A storage can be decoded only with all that comes before it: one after the other they would take as many times the
+// record as there are.
+TEST(CompressedObject, IsDecodedOnceForAllStorages) {
+  constexpr size_t kStorages = 60;
+  test::TempDirectory folder;
+  std::vector<std::string> storages;
+  for (size_t i = 0; i < kStorages; ++i) storages.push_back(Random((64 << 10) + 4 * i));
+  folder.Put("in.pt", FileOf(storages));
+  const auto in = folder / "in.pt";
+  const auto packed = folder / "ckpt";
+  Value(TorchToDcp(in, packed, {.zstd_level = 1}));
+  uint64_t record = 0;
+  for (const auto& file : std::filesystem::directory_iterator(packed)) record += file.file_size();
+
+  const auto expect_few = [&](const char* what, const std::function<void()>& work) {
+    const uint64_t before = BytesRead();
+    work();
+    EXPECT_LE(BytesRead() - before, 6 * record + (uint64_t{1} << 20)) << what;
+  };
+  expect_few("verify", [&] { EXPECT_TRUE(Value(Verify(packed, {.level = VerifyLevel::kPayload})).ok); });
+  expect_few("to torch", [&] { Value(DcpToTorch(packed, folder / "out.pt")); });
+  expect_few("compare", [&] { EXPECT_TRUE(Value(Compare(packed, packed)).equal); });
+  // Nor where a budget is too small for it.
+  RunOptions small;
+  small.memory_bytes = uint64_t{4} << 20;
+  expect_few("little memory", [&] { Value(DcpToTorch(packed, folder / "small.pt", {.run = small})); });
+  EXPECT_TRUE(Value(Compare(in, folder / "out.pt")).equal);
+  EXPECT_TRUE(Value(Compare(in, folder / "small.pt")).equal);
 }
 
 }  // namespace
