@@ -15,6 +15,7 @@
 #include "base/zstd_frames.h"
 #include "dcp/decoded_record.h"
 #include "dcp/naming.h"
+#include "dcp/record_bounds.h"
 #include "io/catalog_files.h"
 #include "io/file_cache.h"
 #include "pickle/policy.h"
@@ -33,11 +34,6 @@ constexpr uint64_t kArchiveRoom = uint64_t{1} << 20;
 constexpr size_t kMaxLookedAt = 128;
 constexpr uint64_t kMaxLookedAtBytes = uint64_t{1} << 20;
 
-// Records may lie over each other, as those of tensors that are stored once may. Each is read by itself, so that all
-// together may take much longer than the file has bytes.
-constexpr uint64_t kMostTimes = 64;
-constexpr uint64_t kMostOfASmallFile = uint64_t{256} << 20;
-
 // `name/version`; the part of the version before a dot decides.
 bool IsZstd(std::string_view descriptor) {
   return descriptor == kZstdTransform || descriptor.starts_with(std::string(kZstdTransform) + ".");
@@ -51,8 +47,9 @@ class ExtentSurvey {
   Result<void> Run() {
     CollectWork();
     if (only_objects_ && !IsLittleWork()) return {};
-    DCPCTL_TRY(CheckSums());
+    DCPCTL_TRY(CheckBounds());
     DCPCTL_TRY(ParallelFor(work_.size(), options_.jobs, options_.stop, [this](uint64_t i) { return Look(i); }));
+    DCPCTL_TRY(bounds_.CheckDecoded());
     std::sort(damage_.begin(), damage_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [index, finding] : damage_) catalog_.findings.push_back(std::move(finding));
     return {};
@@ -80,21 +77,14 @@ class ExtentSurvey {
     return work.entry.is_tensor ? catalog_.chunks[work.chunk].length : catalog_.objects[work.entry.index].length;
   }
 
-  // That the records of each file are not so much more than the file.
-  [[nodiscard]] Result<void> CheckSums() const {
-    std::vector<uint64_t> sums(catalog_.files.size());
-    for (const Work& work : work_) {
-      const uint32_t file = FileOf(work);
-      const uint64_t bytes = catalog_.files[file].bytes;
-      const uint64_t most =
-          CheckedAdd(CheckedMul(bytes, kMostTimes).value_or(UINT64_MAX), kMostOfASmallFile).value_or(UINT64_MAX);
-      sums[file] = CheckedAdd(sums[file], LengthOf(work)).value_or(UINT64_MAX);
-      if (sums[file] > most) {
-        return Fail(Place{.file = PathOf(catalog_, file)}, ErrorKind::kLimit,
-                    "the records of this file, which lie over each other, have more than " + std::to_string(most) +
-                        " bytes, and it has " + std::to_string(bytes));
-      }
-    }
+  [[nodiscard]] bool IsCompressed(const Work& work) const {
+    return (work.entry.is_tensor ? catalog_.chunks[work.chunk].transforms
+                                 : catalog_.objects[work.entry.index].transforms) != 0;
+  }
+
+  Result<void> CheckBounds() {
+    for (const Work& work : work_)
+      DCPCTL_TRY(bounds_.Add(FileOf(work), LengthOf(work), IsCompressed(work), !work.entry.is_tensor));
     return {};
   }
 
@@ -124,6 +114,7 @@ class ExtentSurvey {
   }
 
   Result<void> Look(uint64_t index) {
+    if (bounds_.IsExceeded()) return {};
     const bool is_tensor = work_[index].entry.is_tensor;
     auto done = is_tensor ? LookAtChunk(index) : LookAtObject(index);
     if (done) return {};
@@ -165,20 +156,25 @@ class ExtentSurvey {
     }
     if (!hooks_.decode) return CheckZstdFrames(*file, record.offset, record.length);
     DecodedRecord decoded(*file, record.offset, record.length);
-    auto archive = OpenDecoded(decoded, max_decoded, EdgeSource::kDefaultEdgeBytes, EdgeSource::kDefaultEdgeBytes);
+    DCPCTL_TRY(Decode(decoded, max_decoded, work_[index].entry.is_tensor));
+    auto archive = OpenDecoded(decoded, EdgeSource::kDefaultEdgeBytes);
     if (!archive && archive.error().kind() == ErrorKind::kLimit) {  // perhaps only of what is held
       const uint64_t pickle_bytes = options_.limits.PickleBytesFrom(record.length);
-      archive = OpenDecoded(decoded, max_decoded, std::min(kMostEdge, pickle_bytes + EdgeSource::kDefaultEdgeBytes),
-                            pickle_bytes);
+      DCPCTL_TRY(decoded.Decode(max_decoded, std::min(kMostEdge, pickle_bytes + EdgeSource::kDefaultEdgeBytes)));
+      archive = OpenDecoded(decoded, pickle_bytes);
     }
     if (!archive) return Fail(std::move(archive).error());
     DCPCTL_TRY(decoded.HoldHeaders(archive->directory));
     return LookInto(index, record, decoded, *archive, look);
   }
 
-  [[nodiscard]] Result<torch::Archive> OpenDecoded(DecodedRecord& decoded, uint64_t max_decoded, uint64_t edge_bytes,
-                                                   uint64_t pickle_bytes) const {
-    DCPCTL_TRY(decoded.Decode(max_decoded, edge_bytes));
+  Result<void> Decode(DecodedRecord& decoded, uint64_t max_decoded, bool is_tensor) {
+    auto done = decoded.Decode(max_decoded);
+    if (!is_tensor) bounds_.AddDecoded(decoded.size());
+    return done;
+  }
+
+  [[nodiscard]] Result<torch::Archive> OpenDecoded(const DecodedRecord& decoded, uint64_t pickle_bytes) const {
     Limits limits = options_.limits;
     limits.pickle_bytes = std::min(limits.pickle_bytes, pickle_bytes);
     return torch::OpenArchive(decoded, 0, decoded.size(), limits);
@@ -302,6 +298,7 @@ class ExtentSurvey {
   const bool only_objects_ = options_.depth == SurveyDepth::kObjects;
   io::FileCache cache_;
   std::vector<Work> work_;
+  RecordBounds bounds_{catalog_, options_.limits};
   std::mutex mutex_;  // guards damage_
   std::vector<std::pair<uint64_t, Finding>> damage_;
 };

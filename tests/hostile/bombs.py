@@ -2,8 +2,8 @@
 import struct
 import zlib
 
-from cases import GOOD_DATA, case, dict_of, integer, list_of, storage, tensor, text, write
-from metadata import ITEM, STORAGE_MODULE, Checkpoint, made, size
+from cases import GOOD_DATA, case, dict_of, instance, integer, list_of, storage, tensor, text, tuple_of, write
+from metadata import ITEM, MODULE, STORAGE_MODULE, Checkpoint, made, size
 from zips import DEFLATED, Record, archive, bomb, end_record, file_of
 
 # A pickle is these around values. The most of them that are taken from anything compressed.
@@ -59,6 +59,21 @@ def zstd(*parts):
     for i, (repeats, length, data) in enumerate(blocks):
         frame.append(struct.pack("<I", length << 3 | repeats << 1 | (i + 1 == len(blocks)))[:3] + data)
     return b"".join(frame)
+
+
+def checkpoint_of(folder, data, *places):
+    """Of compressed objects that lie in `data` from one byte to another."""
+    keys = [f"step{i}" for i in range(len(places))]
+    records = [(made("MetadataIndex", fqn=text(key), offset=b"N", index=b"N"),
+                made("_StorageInfo", STORAGE_MODULE, relative_path=text("__0_0.distcp"), offset=integer(begin),
+                     length=integer(end - begin), transform_descriptors=list_of(text("stream.zstd/1"))))
+               for key, (begin, end) in zip(keys, places)]
+    Checkpoint(top_state_dict_metadata=dict_of(*[(text(key), instance(MODULE, "BytesStorageMetadata", b"}"))
+                                                 for key in keys]),
+               top_planner_data=dict_of(*[(text(key), tuple_of(text(key))) for key in keys]),
+               top_storage_data=dict_of(*records)).write(folder)
+    write(folder, "ckpt/__0_0.distcp", data)
+    return "ckpt"
 
 
 def checkpoint_with(folder, frame):
@@ -118,6 +133,18 @@ def zstd_item_of_many_storages(folder):
 def zstd_item_of_a_gibibyte(folder):
     """No archive at all."""
     return checkpoint_with(folder, zstd((b"\0", 1 << 30)))
+
+
+@case("metadata")
+def zstd_items_of_a_gibibyte_each(folder):
+    frame = zstd((b"\0", 1 << 30))
+    return checkpoint_of(folder, frame * 30, *[(i * len(frame), (i + 1) * len(frame)) for i in range(30)])
+
+
+@case("metadata")
+def zstd_item_of_hundreds_of_keys(folder):
+    frame = zstd((b"\0", 1 << 30))
+    return checkpoint_of(folder, frame, *[(0, len(frame))] * 300)
 
 
 @case("metadata")
